@@ -6,6 +6,7 @@ import { randomUUID } from 'node:crypto';
 import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { pathToFileURL } from 'node:url';
 import type { Log } from '../../../lib/ports/log.ts';
 import { keys } from '../../../lib/ports/table/keys.ts';
 import { isDamage } from '../../../lib/ports/table/sqlite.ts';
@@ -31,6 +32,7 @@ interface Version {
   readonly program?: string | undefined;
 }
 
+const LOCK_TIMEOUT_MS = 5_000;
 const NEW: Version = { version: 0, database: null };
 
 /**
@@ -140,8 +142,8 @@ function writeVersion(folder: string, version: Version): void {
   closeSync(handle);
 }
 
-function withDatabase<T>(folder: string, work: (database: DatabaseSync) => T, readOnly = false): T {
-  using database = new DatabaseSync(databaseIn(folder), { timeout: 5_000, readOnly });
+function withDatabase<T>(folder: string, work: (database: DatabaseSync) => T): T {
+  using database = new DatabaseSync(databaseIn(folder), { timeout: LOCK_TIMEOUT_MS });
   return work(database);
 }
 
@@ -201,8 +203,16 @@ function nameIn(folder: string): string | null {
 
 /** Returns whether items are in a database without a name, as 0.1.0 left it: a first start names it before it has any. */
 function isOfFirstRelease(folder: string): boolean {
+  const file = databaseIn(folder);
+  const [hasLog, isOpen] = [existsSync(`${file}-wal`), existsSync(`${file}-open`)];
+  // What a kill has left SQLite mends where it may write, and what is lost is told where the table is opened.
+  if (existsSync(`${file}-journal`) || (isOpen && !hasLog)) return false;
+  const address = pathToFileURL(file);
+  // So it gets no files beside it: without a log nobody has it open.
+  if (!hasLog) address.searchParams.set('immutable', '1');
   try {
-    return withDatabase(folder, hasItemsAndNoName, true);
+    using database = new DatabaseSync(address, { timeout: LOCK_TIMEOUT_MS, readOnly: true });
+    return hasItemsAndNoName(database);
   } catch (error) {
     // Whoever opens it tells what is wrong with it.
     if (isDamage(error)) return false;

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import {
   chmodSync,
+  copyFileSync,
   existsSync,
   mkdirSync,
   readdirSync,
@@ -49,6 +50,9 @@ async function used(): Promise<string> {
   await directory.close();
   return folder;
 }
+
+/** Rows that fill many pages. */
+const NUMBERS = 'WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 20000) SELECT i FROM n';
 
 /** Takes from a closed directory what 0.1.0 did not make. */
 function leaveAsOfFirstRelease(folder: string): void {
@@ -164,12 +168,36 @@ describe('the version', () => {
     const folder = await used();
     leaveAsOfFirstRelease(folder);
     const before = readFileSync(at(folder, 'workspace.db'));
+    const files = readdirSync(folder);
     const why =
       `${folder} is of version 0.1.0, which this version cannot go on with: start anew in an empty folder, and import its ` +
       'events again (docs/operate-one-machine.md, "Upgrade").';
     for (const begin of [open, findDataDirectory]) expect(() => begin(folder)).toThrow(why);
     expect(readFileSync(at(folder, 'workspace.db'))).toEqual(before);
-    expect(existsSync(at(folder, 'version.json'))).toBe(false);
+    expect(readdirSync(folder)).toEqual(files);
+  });
+
+  test('is made anew where the first start was killed as it made the database', async () => {
+    const [folder, killed] = [temporaryFolder(), temporaryFolder()];
+    const database = new DatabaseSync(at(folder, 'workspace.db'));
+    database.exec(
+      'PRAGMA journal_mode = DELETE; CREATE TABLE begun (a); PRAGMA cache_spill = 1; PRAGMA cache_size = 1; BEGIN',
+    );
+    database.exec(`INSERT INTO begun ${NUMBERS}`);
+    // As a kill leaves it: the half that was written, and the journal that takes it back.
+    for (const name of ['workspace.db', 'workspace.db-journal']) copyFileSync(at(folder, name), at(killed, name));
+    database.close();
+    await open(killed).close();
+    expect(versionIn(killed)).toMatchObject({ version: 3 });
+  });
+
+  test('that is lost with the last commits of a service that was killed hides neither', async () => {
+    const [folder, killed] = [await used(), temporaryFolder()];
+    const service = open(folder);
+    await service.table.write([{ put: { pk: 'a', sk: 'b' } }]);
+    for (const name of ['workspace.db', 'workspace.db-open']) copyFileSync(at(folder, name), at(killed, name));
+    await service.close();
+    for (let n = 0; n < 2; n += 1) expect(() => open(killed)).toThrow('The last commits of');
   });
 
   test('is made anew where it was lost, and where the first start was killed before it was there', async () => {
