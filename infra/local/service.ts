@@ -10,6 +10,7 @@ import { again } from './again.ts';
 import { openCapture } from './capture.ts';
 import { checkVault, openDataDirectory } from './data/data-directory.ts';
 import { claimDataDirectory, removeUnfinished } from './data/data-stores.ts';
+import { checkDataDirectory } from './data/data-version.ts';
 import { startGateway } from './gateway/gateway.ts';
 import { probesOf } from './gateway/probes.ts';
 import { SDK_LIMITS } from './gateway/sdk-endpoint.ts';
@@ -70,6 +71,8 @@ export async function startService({
   await using opened = new AsyncDisposableStack();
   const claim = claimDataDirectory(folder);
   opened.defer(() => claim.release());
+  // Of a directory that is refused nothing goes.
+  checkDataDirectory(folder);
   await removeUnfinished(folder);
   await checkVault(folder);
   const directory = openDataDirectory(folder, settings, log, { isClaimed: true });

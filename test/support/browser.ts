@@ -5,6 +5,7 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import type { Browser, BrowserContextOptions, LaunchOptions, Page } from 'playwright-core';
 import { sharedServer } from './shared-server.ts';
+import { hasTestFailed } from './test-failure.ts';
 
 const MODULES = join(import.meta.dirname, '../../node_modules');
 
@@ -58,7 +59,7 @@ export function describeInBrowser(name: string, body: (open: OpenPage) => void):
     });
     // A page that stays open goes on asking, and drawing, beside those of the tests that follow.
     afterEach(async () => {
-      if (taken !== undefined && (await becomesNew(taken).catch(() => false))) idle = taken;
+      if (taken !== undefined && !hasTestFailed() && (await becomesNew(taken).catch(() => false))) idle = taken;
       taken = undefined;
       const others = browser.contexts().filter((context) => context !== idle?.context());
       await Promise.all(others.map((context) => context.close()));
@@ -81,9 +82,9 @@ const LOOK = { reducedMotion: 'reduce' } as const;
 const VIEWPORT = { width: 1280, height: 720 };
 
 /**
- * Makes a page as one that was just opened, which has stored and loaded nothing, without what a new process costs: half a
- * second of the processor, in which it compiles the same scripts again. Resolves to whether that went: a clock that was
- * put into a page stays in it.
+ * Makes a page as one that was just opened, without what a new process costs: half a second of the processor, in which it
+ * compiles the same scripts again. Resolves to whether that went: a clock that was put into a page stays in it. So do
+ * scripts that were added to it, rights that it was given and its `window.name`, which no test here uses.
  */
 async function becomesNew(page: Page): Promise<boolean> {
   const context = page.context();
@@ -101,9 +102,10 @@ async function becomesNew(page: Page): Promise<boolean> {
   const devtools = await context.newCDPSession(page);
   await devtools.send('Network.clearBrowserCache');
   await devtools.detach();
+  await context.clearCookies();
   await context.setOffline(false);
   await page.setViewportSize(VIEWPORT);
-  await page.emulateMedia({ ...LOOK, colorScheme: null });
+  await page.emulateMedia({ ...LOOK, colorScheme: null, media: null });
   return hasOwnClock;
 }
 

@@ -1,6 +1,6 @@
 /** The whole service in this process: what of it is left when it cannot start. */
-import { existsSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { openDataDirectory } from '../../../infra/local/data/data-directory.ts';
 import { databaseIn } from '../../../infra/local/data/data-folder.ts';
@@ -86,4 +86,17 @@ test('a service tells commands of other shells where it listens, also behind a p
   refuseDefinitions(folder, true);
   await expect(starting(folder)).rejects.toThrow('no definition');
   expect(await asked()).toBe('http://127.0.0.1:8010');
+});
+
+test('a service that refuses a data directory removes nothing from it', async () => {
+  const folder = await dataDirectory();
+  writeFileSync(
+    join(folder, 'version.json'),
+    JSON.stringify({ ...JSON.parse(readFileSync(join(folder, 'version.json'), 'utf8')), version: 99 }),
+  );
+  const left = join(folder, 'temporary', 'left.parquet');
+  mkdirSync(dirname(left), { recursive: true });
+  writeFileSync(left, '');
+  await expect(starting(folder)).rejects.toThrow('a newer version');
+  expect(existsSync(left)).toBe(true);
 });
