@@ -128,7 +128,7 @@ test('the last step says that filters of persons find nothing in captured events
   expect(await result(0)).toEqual({ status: 'Passed', message: null });
   expect(await result(1)).toEqual({
     status: 'Passed',
-    message: expect.stringContaining('conditions on a person find nothing in them'),
+    message: expect.stringContaining('A condition on a person passes none of them'),
   });
 });
 
