@@ -5,7 +5,6 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import type { Browser, BrowserContextOptions, LaunchOptions, Page } from 'playwright-core';
 import { sharedServer } from './shared-server.ts';
-import { hasTestFailed } from './test-failure.ts';
 
 const MODULES = join(import.meta.dirname, '../../node_modules');
 
@@ -42,31 +41,16 @@ export const browserServer = sharedServer('TEST_BROWSER_DOOR', async () => {
 export function describeInBrowser(name: string, body: (open: OpenPage) => void): void {
   describe(name, () => {
     let browser: Browser;
-    /** The page that each test has which asks for nothing special; undefined while there is none, or a test has it. */
-    let idle: Page | undefined;
-    let taken: Page | undefined;
-    const fresh = async (options: BrowserContextOptions): Promise<Page> =>
-      (await browser.newContext({ ...LOOK, ...options })).newPage();
-    const own = async (): Promise<Page> => {
-      if (taken !== undefined) return fresh({});
-      taken = idle ?? (await fresh({}));
-      idle = undefined;
-      return taken;
-    };
     beforeAll(async () => {
       const { chromium } = await playwright();
       browser = await chromium.connect(await browserServer.address());
     });
     // A page that stays open goes on asking, and drawing, beside those of the tests that follow.
-    afterEach(async () => {
-      if (taken !== undefined && !hasTestFailed() && (await becomesNew(taken).catch(() => false))) idle = taken;
-      taken = undefined;
-      const others = browser.contexts().filter((context) => context !== idle?.context());
-      await Promise.all(others.map((context) => context.close()));
-    });
+    afterEach(() => Promise.all(browser.contexts().map((context) => context.close())));
     afterAll(() => browser.close());
     body(async (options = {}) => {
-      const page = Object.keys(options).length === 0 ? await own() : await fresh(options);
+      // What fades in is drawn many times, and waited for.
+      const page = await (await browser.newContext({ reducedMotion: 'reduce', ...options })).newPage();
       const complaints: string[] = [];
       const requests: string[] = [];
       page.on('console', (message) => message.type() === 'error' && complaints.push(message.text()));
@@ -75,38 +59,6 @@ export function describeInBrowser(name: string, body: (open: OpenPage) => void):
       return { page, complaints, requests };
     });
   });
-}
-
-/** What fades in is drawn many times, and waited for. */
-const LOOK = { reducedMotion: 'reduce' } as const;
-const VIEWPORT = { width: 1280, height: 720 };
-
-/**
- * Makes a page as one that was just opened, without what a new process costs: half a second of the processor, in which it
- * compiles the same scripts again. Resolves to whether that went: a clock that was put into a page stays in it. So do
- * scripts that were added to it, rights that it was given and its `window.name`, which no test here uses.
- */
-async function becomesNew(page: Page): Promise<boolean> {
-  const context = page.context();
-  page.removeAllListeners();
-  const others = context.pages().filter((other) => other !== page);
-  await Promise.all(others.map((other) => other.close()));
-  await Promise.all([page, context].map((routed) => routed.unrouteAll({ behavior: 'ignoreErrors' })));
-  const hasOwnClock = await page.evaluate(() => {
-    localStorage.clear();
-    sessionStorage.clear();
-    // A `Date` that was put there writes itself as the browser's own.
-    return String(setTimeout).includes('native code');
-  });
-  await page.goto('about:blank');
-  const devtools = await context.newCDPSession(page);
-  await devtools.send('Network.clearBrowserCache');
-  await devtools.detach();
-  await context.clearCookies();
-  await context.setOffline(false);
-  await page.setViewportSize(VIEWPORT);
-  await page.emulateMedia({ ...LOOK, colorScheme: null, media: null });
-  return hasOwnClock;
 }
 
 const axeProgram = (): string => readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');

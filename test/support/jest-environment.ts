@@ -1,7 +1,6 @@
 import { ModernFakeTimers } from '@jest/fake-timers';
 import { ModuleMocker } from 'jest-mock';
 import { endFile } from './on-end.ts';
-import { noteEvent } from './test-failure.ts';
 
 /** The variable in which `jest.setTimeout` keeps a file's limit. */
 const FILE_TIMEOUT = Symbol.for('TEST_TIMEOUT_SYMBOL');
@@ -36,10 +35,6 @@ export default class {
     this.moduleMocker.restoreAllMocks();
     Object.defineProperties(process, { exit });
     Reflect.deleteProperty(globalThis, FILE_TIMEOUT);
-  }
-
-  handleTestEvent({ name }: { readonly name: string }): void {
-    noteEvent(name);
   }
 
   /** There is none: `jest-runtime.ts` imports every module into Node's own realm. */
