@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { pathToFileURL } from 'node:url';
 import type { Log } from '../../../lib/ports/log.ts';
+import type { DATA_LAYOUT } from '../../../lib/ports/table/data-layout.ts';
 import { keys } from '../../../lib/ports/table/keys.ts';
 import { isDamage } from '../../../lib/ports/table/sqlite.ts';
 import { VERSION } from '../version.ts';
@@ -17,10 +18,12 @@ import { databaseIn, refuseFolder, UnusableDataDirectory } from './data-folder.t
 type Upgrade = (folder: string) => void;
 
 /**
- * The n-th brings version n to n + 1; how many there are is the version that this program reads and writes. The
+ * The n-th brings version n to n + 1; how many there are is the version that this program reads and writes, `DATA_LAYOUT`. The
  * directory of a first start is of version 0, and goes through all of them.
  */
-const UPGRADES: readonly Upgrade[] = [nameDatabase, findProjectsByToken, renameInPlans];
+const UPGRADES = [nameDatabase, findProjectsByToken, renameInPlans] as const satisfies readonly Upgrade[] & {
+  readonly length: typeof DATA_LAYOUT;
+};
 
 const versionFileIn = (folder: string): string => join(folder, 'version.json');
 
@@ -39,9 +42,9 @@ const NEW: Version = { version: 0, database: null };
  * Throws `UnusableDataDirectory` for what must not be opened, before anything of it is changed: a layout that only a
  * newer program knows, the one of 0.1.0, and a database that is gone or empty though the directory was in use.
  */
-export function checkDataDirectory(folder: string, upgrades = UPGRADES): void {
-  const { version, database } = versionOf(folder);
-  const newer = newerIn(folder, upgrades);
+export function checkDataDirectory(folder: string, upgrades: readonly Upgrade[] = UPGRADES): void {
+  const { version, database, program } = versionOf(folder);
+  const newer = newerThan(upgrades, { version, program });
   if (newer !== undefined) {
     throw new UnusableDataDirectory(
       `${folder} was last used by ${newer} Start the newer one again, or restore a backup that this one has made.`,
@@ -60,7 +63,7 @@ export function checkDataDirectory(folder: string, upgrades = UPGRADES): void {
 
 /** Throws `UnusableDataDirectory` for a backup that cannot become a data directory of this program. */
 export function checkBackup(source: string): void {
-  const newer = newerIn(source, UPGRADES);
+  const newer = newerThan(UPGRADES, versionOf(source));
   if (newer !== undefined) {
     throw new UnusableDataDirectory(
       `${source} is a backup of ${newer} Restore it with the newer one, or restore a backup that this one has made.`,
@@ -70,8 +73,10 @@ export function checkBackup(source: string): void {
 }
 
 /** Returns whose a layout is that this program does not know, as the end of a sentence; undefined: it knows the layout. */
-function newerIn(folder: string, upgrades: readonly Upgrade[]): string | undefined {
-  const { version, program } = versionOf(folder);
+function newerThan(
+  upgrades: readonly Upgrade[],
+  { version, program }: Pick<Version, 'version' | 'program'>,
+): string | undefined {
   if (version <= upgrades.length) return undefined;
   const whose = program === undefined || program === VERSION ? '' : `, of version ${program}`;
   return `a newer version of this program: it has layout ${version}${whose}, and this version knows layouts up to ${upgrades.length}.`;
