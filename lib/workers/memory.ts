@@ -3,12 +3,11 @@ import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { promisify } from 'node:util';
-
-const KB = 1024;
+import { KIB, MIB } from '../basics/units.ts';
 
 /** An allocator maps more than it uses: beside 260 MB that were resident, 800 were mapped. A thread maps its stack. */
 const MAPPED_PER_RESIDENT = 3;
-const THREAD_BYTES = 64 * 1024 * KB;
+const THREAD_BYTES = 64 * MIB;
 
 /** Of 1000: as if it had half of the machine's memory more than it has. */
 const FIRST_TO_END = 500;
@@ -31,13 +30,13 @@ async function fromPs(pids: readonly number[]): Promise<Map<number, number>> {
     stdout: '',
   }));
   const lines = stdout.split('\n').map((line) => line.trim().split(/\s+/).map(Number));
-  return new Map(lines.flatMap(([pid, kb]) => (pid && kb ? [[pid, kb * KB] as const] : [])));
+  return new Map(lines.flatMap(([pid, kb]) => (pid && kb ? [[pid, kb * KIB] as const] : [])));
 }
 
 function statusOf(pid: number | 'self', field: 'VmRSS' | 'VmData'): number | undefined {
   try {
     const found = new RegExp(`^${field}:\\s+(\\d+) kB`, 'm').exec(readFileSync(`/proc/${pid}/status`, 'latin1'));
-    return found === null ? undefined : Number(found[1]) * KB;
+    return found === null ? undefined : Number(found[1]) * KIB;
   } catch {
     return undefined;
   }
@@ -52,7 +51,9 @@ function statusOf(pid: number | 'self', field: 'VmRSS' | 'VmData'): number | und
 export function limitedTo(bytes: number, words: readonly [string, ...string[]]): [string, ...string[]] {
   const own = hasProc ? statusOf('self', 'VmData') : undefined;
   if (own === undefined) return [...words];
-  const kilobytes = String(Math.ceil((own + MAPPED_PER_RESIDENT * bytes + availableParallelism() * THREAD_BYTES) / KB));
+  const kilobytes = String(
+    Math.ceil((own + MAPPED_PER_RESIDENT * bytes + availableParallelism() * THREAD_BYTES) / KIB),
+  );
   const script = `ulimit -d "$0" 2>/dev/null; { echo ${FIRST_TO_END} >/proc/self/oom_score_adj; } 2>/dev/null; exec "$@"`;
   return ['/bin/sh', '-c', script, kilobytes, ...words];
 }

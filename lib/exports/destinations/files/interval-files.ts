@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createReadStream } from 'node:fs';
 import type { Transform } from 'node:stream';
 import { prefetch } from '../../../basics/prefetch.ts';
-import { MIB } from '../../../basics/units.ts';
+import { GIB, MIB } from '../../../basics/units.ts';
 import type { ParquetCompression } from '../../../duckdb/parquet.ts';
 import { Transient } from '../../../ports/errors.ts';
 import { type Packing, packer } from '../../../warehouse/packing.ts';
@@ -23,7 +23,7 @@ interface IntervalFile {
 type Rows = Pick<Delivery, 'model' | 'columns' | 'rows' | 'files'>;
 
 /** Larger Parquet files are cut: they are made on the disk, beside what they are made of. */
-const MAX_PARQUET_BYTES = 4 * 1024 ** 3;
+const MAX_PARQUET_BYTES = 4 * GIB;
 
 /** Yields the interval's files. The same rows give the same files, byte for byte, however they come. */
 export function intervalFiles(config: FileConfig, { model, columns, rows, files }: Rows): AsyncIterable<IntervalFile> {
