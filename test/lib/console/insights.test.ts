@@ -21,6 +21,22 @@ import { run } from '../../support/local-service.ts';
 describeConsole('insights in the console', ({ service, open, at, api, show, made, read, newProject }) => {
   const trend = (name: string) =>
     made('/insights/', { name, query: { kind: 'TrendsQuery', series: [{ kind: 'EventsNode', event: 'paid' }] } });
+  const alertOn = (insight: Readonly<Record<string, unknown>>) =>
+    made('/alerts/', {
+      insight: insight['id'],
+      name: 'Few',
+      subscribed_users: [],
+      threshold: { configuration: { type: 'absolute', bounds: { lower: 100 } } },
+    });
+  const subscriptionTo = (insight: Readonly<Record<string, unknown>>) =>
+    made('/subscriptions/', {
+      insight: insight['id'],
+      title: 'Weekly',
+      target_type: 'webhook',
+      target_value: 'https://hooks.example.com/reports',
+      frequency: 'weekly',
+      start_date: '2030-01-01T08:30:00Z',
+    });
 
   test('asks a question by choosing and in HogQL, keeps it, and shows it on a dashboard', async () => {
     const board = await made('/dashboards/', { name: 'Numbers' });
@@ -1085,12 +1101,7 @@ describeConsole('insights in the console', ({ service, open, at, api, show, made
 
   test('shows both versions where somebody else has switched an alert or a subscription meanwhile', async () => {
     const insight = await trend('Watched');
-    const alert = await made('/alerts/', {
-      insight: insight['id'],
-      name: 'Few',
-      subscribed_users: [],
-      threshold: { configuration: { type: 'absolute', bounds: { lower: 100 } } },
-    });
+    const alert = await alertOn(insight);
     const path = `/alerts/${String(alert['id'])}`;
     const { page } = await open(at(path));
     const notice = page.getByRole('dialog', { name: 'Somebody else has changed it' });
@@ -1108,14 +1119,7 @@ describeConsole('insights in the console', ({ service, open, at, api, show, made
     await whileWritten(page, () => button(notice, 'Write mine').click());
     expect(await read(path)).toMatchObject({ name: 'Fewest', enabled: true });
 
-    const subscription = await made('/subscriptions/', {
-      insight: insight['id'],
-      title: 'Weekly',
-      target_type: 'webhook',
-      target_value: 'https://hooks.example.com/reports',
-      frequency: 'weekly',
-      start_date: '2030-01-01T08:30:00Z',
-    });
+    const subscription = await subscriptionTo(insight);
     const sent = `/subscriptions/${String(subscription['id'])}`;
     await show(page, at(sent));
     await expectSeen(page.getByRole('heading', { name: 'Weekly' }));
@@ -1130,20 +1134,8 @@ describeConsole('insights in the console', ({ service, open, at, api, show, made
 
   test('changes an alert or a subscription that is being switched, and nobody else is blamed', async () => {
     const insight = await trend('Switched');
-    const alert = await made('/alerts/', {
-      insight: insight['id'],
-      name: 'Few',
-      subscribed_users: [],
-      threshold: { configuration: { type: 'absolute', bounds: { lower: 100 } } },
-    });
-    const subscription = await made('/subscriptions/', {
-      insight: insight['id'],
-      title: 'Weekly',
-      target_type: 'webhook',
-      target_value: 'https://hooks.example.com/reports',
-      frequency: 'weekly',
-      start_date: '2030-01-01T08:30:00Z',
-    });
+    const alert = await alertOn(insight);
+    const subscription = await subscriptionTo(insight);
     const { page } = await open(at('/home'));
     for (const [path, field] of [
       [`/alerts/${String(alert['id'])}`, 'Name'],
