@@ -9,7 +9,7 @@ import { isRawNumber } from '../basics/raw-number.ts';
 import { SECOND_MS } from '../basics/units.ts';
 import { COOKIELESS, DELETE, personChangeOf } from '../lake/persons/change.ts';
 import { canonicalUuid, contentUuid, type SourceEvent, storable, storableText } from '../lake/sources/event.ts';
-import { instantOf, type TimeWarning, timesOf } from './timestamp.ts';
+import { type TimeWarning, timesOf } from './timestamp.ts';
 
 /** With what a request came. The same for each attempt to land it, so that its events are the same. */
 export interface Arrival {
@@ -82,8 +82,8 @@ export function* eachEvent(
   arrival: Arrival,
 ): Generator<TakenEvent | { readonly refused: RefusedEvent }, void> {
   const times = new Map<string, number>();
-  const madeUuid = (sent: unknown): string => {
-    const uuid = uuidOf(sent, arrival);
+  const madeUuid = (sent: unknown, sentTimestamp: number | null): string => {
+    const uuid = uuidOf(sent, sentTimestamp, arrival);
     const nth = (times.get(uuid) ?? 0) + 1;
     times.set(uuid, nth);
     return nth === 1 ? uuid : contentUuid(`${uuid} ${nth}`);
@@ -95,7 +95,7 @@ export function* eachEvent(
       continue;
     }
     const { event, warnings } = taken;
-    yield { captured: { ...event, uuid: event.uuid ?? madeUuid(sent) }, warnings };
+    yield { captured: { ...event, uuid: event.uuid ?? madeUuid(sent, event.sentTimestamp) }, warnings };
   }
 }
 
@@ -259,19 +259,17 @@ export function uuidToTell(sent: unknown): string | null {
  * not say which event it is could be another one each time, and losing one is worse than having one twice: then the time
  * at which its payload was sent is part of it, or, as many may come in one instant, the request in which it came.
  */
-function uuidOf(sent: unknown, { token, request, now, sentAt }: Arrival): string {
+function uuidOf(sent: unknown, sentTimestamp: number | null, { token, request, now, sentAt }: Arrival): string {
   const content = { ...(sent as Record<string, unknown>) };
-  const apart = saysWhich(content) ? '' : tellsApart(sentAt) ? sentAt : `${now} ${request}`;
+  const apart = tellsApart(sentTimestamp) || hasOwnId(content) ? '' : tellsApart(sentAt) ? sentAt : `${now} ${request}`;
   delete content['offset'];
   delete content['sent_at'];
   return contentUuid(`${token} ${apart} ${JSON.stringify(content)}`);
 }
 
-/** Whether an event without a uuid is told apart from others by what is in it: by an id of its SDK, or by its time. */
-function saysWhich({ timestamp, messageId, properties }: Record<string, unknown>): boolean {
-  if (tellsApart(instantOf(timestamp) ?? null)) return true;
-  return isId(messageId) || (isObject(properties) && isId(properties['$insert_id']));
-}
+/** Whether an event without a uuid is told apart from others by an id of its SDK. */
+const hasOwnId = ({ messageId, properties }: Record<string, unknown>): boolean =>
+  isId(messageId) || (isObject(properties) && isId(properties['$insert_id']));
 
 const isId = (value: unknown): boolean => typeof value === 'string' && value !== '';
 
