@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import * as invites from '../accounts/organizations/invites/store.ts';
 import { organizationObject } from '../accounts/organizations/model.ts';
-import { findProject, noteEvents } from '../accounts/organizations/projects/store.ts';
+import { findProject } from '../accounts/organizations/projects/store.ts';
 import * as organizations from '../accounts/organizations/store.ts';
 import { findKey, sha256 } from '../accounts/personal-api-keys/lookup.ts';
 import { type PersonalApiKeyItem, personalApiKeyObject } from '../accounts/personal-api-keys/model.ts';
@@ -14,9 +14,10 @@ import { counted } from '../basics/text.ts';
 import { hasLiveExports, neededBackfills } from '../exports/resource/import-backfills.ts';
 import { wireInstant } from '../http/instant.ts';
 import { LEVELS } from '../http/levels.ts';
+import { importNoted } from '../imports/run.ts';
 import { importsOf, REJECTED } from '../imports/spool.ts';
 import { type FollowOptions, follow } from '../lake/import/follow.ts';
-import { type ImportFile, type ImportOptions, type ImportReport, importEvents } from '../lake/import/import.ts';
+import type { ImportFile, ImportOptions, ImportReport } from '../lake/import/import.ts';
 import type { LakeWriter } from '../lake/lease.ts';
 import { fail } from '../ports/errors.ts';
 import { fromJsonText } from '../ports/table/json-text.ts';
@@ -157,7 +158,7 @@ export async function importFiles(
   progress: Progress,
   stop?: AbortSignal,
 ): Promise<CommandResult> {
-  const report = await imported(context, importOptions(context, options, files, progress, stop)).finally(() =>
+  const report = await importNoted(context, importOptions(context, options, files, progress, stop)).finally(() =>
     progress.end(),
   );
   return importOutcome(context, options, report);
@@ -174,7 +175,7 @@ export async function followFiles(
   await follow({
     files,
     read: (some) =>
-      imported(context, { ...importOptions(context, options, some, silentProgress(), stop), onlyEnded: true }),
+      importNoted(context, { ...importOptions(context, options, some, silentProgress(), stop), onlyEnded: true }),
     onRead: (report) => {
       total.events += report.events;
       total.added += report.added;
@@ -191,13 +192,6 @@ export async function followFiles(
     text: `Stopped. ${counted(total.added, 'event')} added${total.rejected === 0 ? '' : `, ${counted(total.rejected, 'record')} rejected`}.`,
     failed: total.rejected > 0,
   };
-}
-
-/** Imports as `importEvents` does, and has the project tell of it. */
-async function imported(context: AdminContext, options: ImportOptions): Promise<ImportReport> {
-  const report = await importEvents(context, options);
-  if (report.added + report.known > 0) await noteEvents(context, options.projectId);
-  return report;
 }
 
 const importOptions = (

@@ -2,7 +2,7 @@
 import { mkdtemp, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { noteEvents } from '../accounts/organizations/projects/store.ts';
-import { type ImportProgress, type ImportReport, importEvents } from '../lake/import/import.ts';
+import { type ImportOptions, type ImportProgress, type ImportReport, importEvents } from '../lake/import/import.ts';
 import type { LakeWriter } from '../lake/lease.ts';
 import type { FileStore } from '../ports/files/files.ts';
 import type { ReadingOptions } from './model.ts';
@@ -29,6 +29,13 @@ interface RunOptions {
   readonly onProgress: (progress: ImportProgress) => void;
 }
 
+/** Imports as `importEvents` does, and has the project tell of it. */
+export async function importNoted(context: LakeWriter, options: ImportOptions): Promise<ImportReport> {
+  const report = await importEvents(context, options);
+  if (report.added + report.known > 0) await noteEvents(context, options.projectId);
+  return report;
+}
+
 /** Imports what was uploaded, and leaves nothing in the folder. Throws what `importEvents` does, and a 409 when it is gone. */
 export async function runImport(
   context: LakeWriter,
@@ -47,7 +54,7 @@ export async function runImport(
       parts.map((part) => part.path),
       path,
     );
-    const report = await importEvents(context, {
+    const report = await importNoted(context, {
       ...options,
       isAgain: task.isAgain,
       projectId,
@@ -55,7 +62,6 @@ export async function runImport(
       rejectedFolder: join(own, 'rejected'),
       onProgress,
     });
-    if (report.added + report.known > 0) await noteEvents(context, projectId);
     const copy = report.files[0]?.rejected ?? null;
     if (copy === null) return { ...report, rejectedBytes: 0 };
     const { size: rejectedBytes } = await stat(copy);
