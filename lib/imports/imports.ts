@@ -23,6 +23,7 @@ export interface PreviewTask {
   readonly options: ReadingOptions;
 }
 
-/** Throws the 400 of a place that takes no files. */
-export const notOffered = (): never =>
+/** Returns the port. Throws the 400 of a place that takes no files. */
+export const offeredImports = ({ imports }: { readonly imports: Imports | null }): Imports =>
+  imports ??
   invalid(null, 'Importing files by request is not offered on AWS yet. Import them with the command line, by --stage.');

@@ -13,7 +13,7 @@ import { listAll } from '../ports/table/list-all.ts';
 import { type Op, Refused } from '../ports/table/table.ts';
 import { ttlAt } from '../ports/table/ttl.ts';
 import { lineOf } from '../workers/turns.ts';
-import { type Imports, notOffered } from './imports.ts';
+import { type Imports, offeredImports } from './imports.ts';
 import {
   type ImportInput,
   type ImportItem,
@@ -90,7 +90,7 @@ export async function createImport(
   author: Author,
 ): Promise<ImportItem> {
   const { table, clock, newId, settings } = context;
-  const imports = context.imports ?? notOffered();
+  const imports = offeredImports(context);
   const { importBytes } = settings;
   if (importBytes !== null && bytes > importBytes)
     fail('request_too_large', {
@@ -204,10 +204,10 @@ export async function shownImport(
 }
 
 /** Returns how many bytes of an import's file are there: all of them from its start on, none once it has ended. */
-export async function uploadedBytes({ imports }: Pick<Context, 'imports'>, item: ImportItem): Promise<number> {
+export async function uploadedBytes(context: Pick<Context, 'imports'>, item: ImportItem): Promise<number> {
   if (!CANCELLABLE.includes(item.state)) return 0;
   if (item.state !== 'uploading') return item.bytes;
-  const { files } = imports ?? notOffered();
+  const { files } = offeredImports(context);
   return sizeOf(await partsIn(files, item));
 }
 
@@ -216,13 +216,12 @@ export async function uploadedBytes({ imports }: Pick<Context, 'imports'>, item:
  * disk without room for the part.
  */
 export async function uploadPart(
-  { imports }: Pick<Context, 'imports'>,
+  context: Pick<Context, 'imports'>,
   item: ImportItem,
   offset: number,
   bytes: Buffer,
 ): Promise<number> {
-  const offered = imports ?? notOffered();
-  const { files } = offered;
+  const imports = offeredImports(context);
   if (item.state !== 'uploading') fail('conflict', `The import is ${item.state}: it takes nothing more.`);
   if (bytes.length === 0) invalid(null, 'The body must be the bytes of the part.');
   if (bytes.length > PART_BYTES.max)
@@ -235,12 +234,12 @@ export async function uploadPart(
     );
   if (end < item.bytes && bytes.length < PART_BYTES.min)
     invalid(null, `A part has ${bytesText(PART_BYTES.min)} at least, but for the last one.`);
-  const parts = await partsIn(files, item);
+  const parts = await partsIn(imports.files, item);
   const uploaded = sizeOf(parts);
   const isRepeated = parts.some((part) => part.offset === offset && part.size === bytes.length);
   if (offset !== uploaded && !isRepeated) fail('conflict', `The next part begins at ${uploaded}.`);
-  if (!isRepeated && (await offered.freeBytes()) - bytes.length < RESERVED_BYTES) noRoom('part');
-  await keepPart(files, item, offset, bytes);
+  if (!isRepeated && (await imports.freeBytes()) - bytes.length < RESERVED_BYTES) noRoom('part');
+  await keepPart(imports.files, item, offset, bytes);
   return Math.max(end, uploaded);
 }
 
@@ -254,7 +253,7 @@ export async function startImport(
   options: ReadingOptions,
   ops: readonly Op[],
 ): Promise<ImportItem> {
-  const { files } = context.imports ?? notOffered();
+  const { files } = offeredImports(context);
   if (item.state !== 'uploading' && item.state !== 'failed')
     fail('conflict', `The import is ${item.state}: it cannot be started.`);
   const uploaded = sizeOf(await partsIn(files, item));
