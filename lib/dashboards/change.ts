@@ -11,7 +11,7 @@ import { fail, invalid } from '../ports/errors.ts';
 import { groupsOf, type Weighed, weighed } from '../ports/table/groups.ts';
 import { keys } from '../ports/table/keys.ts';
 import { type Op, Refused, type Table, type Value } from '../ports/table/table.ts';
-import { untilWritten } from '../ports/table/until-written.ts';
+import { untilWrittenFrom } from '../ports/table/until-written.ts';
 import { indexPlace, newItems, numbersFor, tileItem } from './create.ts';
 import { filtersText, objectText } from './fields.ts';
 import { deletionOps, returnOps, writeInsights } from './insights/deletion.ts';
@@ -24,7 +24,7 @@ import {
   type TileItem,
 } from './model.ts';
 import { checkCanEdit, checkCanRestrict, isClosed, mayEdit } from './rules.ts';
-import { aboutDashboard, checkDashboardSize, readDashboard } from './store.ts';
+import { aboutDashboard, checkDashboardSize, readAgain, readDashboard } from './store.ts';
 import { checkTileCount, copiedTiles, countedTiles, counting, insightsOf, tileChanges } from './tiles.ts';
 
 type ChangeContext = Pick<Context, 'table' | 'clock'>;
@@ -46,9 +46,8 @@ export async function changeDashboard(
   patch: DashboardChanges,
   changer: Changer,
 ): Promise<StoredDashboard> {
-  return untilWritten(async (isAgain) => {
-    const { project_id, id } = read.summary;
-    const stored = isAgain ? ((await readDashboard(context.table, project_id, id)) ?? fail('not_found')) : read;
+  const again = () => readAgain(context.table, read);
+  return untilWrittenFrom(read, again, async (stored) => {
     checkChange(stored, patch, changer);
     return writeChange(context, stored, patch, changer);
   });
@@ -148,14 +147,14 @@ async function writeRest(
   const change = keys.dashboard(project_id, id);
   let ver = version;
   for (const [at, group] of groups.entries()) {
-    const attempt = async (isAgain: boolean) => {
-      if (isAgain) ver = await versionWithout(table, head, group);
-      const is = { id, deleted_at, recounts, ...definedOf({ ver }) };
+    const write = async (now: number | undefined) => {
+      const is = { id, deleted_at, recounts, ...definedOf({ ver: now }) };
       const set = { tiles_coming_at: clock() };
       await table.write([{ change, set, add: { ver: 1 }, if: { is }, else: HEAD_CHANGED }, ...group]);
+      return now === undefined ? undefined : now + 1;
     };
     try {
-      await untilWritten(attempt, HEAD_CHANGED);
+      ver = await untilWrittenFrom(ver, () => versionWithout(table, head, group), write, HEAD_CHANGED);
     } catch (error) {
       const add = { ver: 1, tiles: -tilesIn(groups.slice(at)) };
       // What cannot be given back is counted anew by a later change.
@@ -163,7 +162,6 @@ async function writeRest(
       if (error instanceof Refused) fail('conflict');
       throw error;
     }
-    if (ver !== undefined) ver += 1;
   }
 }
 
@@ -279,12 +277,10 @@ export async function moveTile(
 ): Promise<void> {
   const { membership: member } = tenant;
   const { project_id, id: from } = read.summary;
-  await untilWritten(async (isAgain) => {
-    const [source = fail('not_found'), target] = await Promise.all([
-      isAgain ? readDashboard(table, project_id, from) : read,
-      readDashboard(table, project_id, to),
-    ]);
+  const again = () => readAgain(table, read);
+  await untilWrittenFrom(read, again, async (source) => {
     const { summary } = source;
+    const target = await readDashboard(table, project_id, to);
     const tile = source.tiles.find(({ id }) => id === tileId);
     if (summary.deleted_at !== null || tile === undefined || target?.summary.deleted_at !== null) fail('not_found');
     const destination = target.summary;

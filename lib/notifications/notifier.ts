@@ -1,6 +1,6 @@
 /** What tells people something by itself: alerts and subscriptions, as far as they are alike. */
 import type { MembershipItem, ProjectItem } from '../accounts/organizations/model.ts';
-import { placeIn } from '../accounts/organizations/projects/store.ts';
+import { findProject, placeIn } from '../accounts/organizations/projects/store.ts';
 import type { Tenant } from '../accounts/organizations/tenant.ts';
 import { DAY_MS, MINUTE_MS } from '../basics/units.ts';
 import { wireInstant } from '../http/instant.ts';
@@ -170,11 +170,10 @@ export function inPlace<T extends NotifierItem, R>(
   write: (placeOps: readonly Op[]) => Promise<R>,
 ): Promise<R> {
   const { id } = project;
-  return untilCounted(async (isAgain) => {
-    const found = isAgain ? await table.get(keys.project(id)) : project;
-    if (found === undefined || found.deleted_at !== null) return fail('not_found', 'Project not found.');
+  const projectAgain = async () => (await findProject(table, id)) ?? fail('not_found', 'Project not found.');
+  return untilCounted(project, projectAgain, async ({ notifiers_made }) => {
     const ops = await placeOps(table, about.kind, about.range, about.goneOf);
-    const mark = countedOp(keys.project(id), { id, deleted_at: null }, ['notifiers_made', found.notifiers_made]);
+    const mark = countedOp(keys.project(id), { id, deleted_at: null }, ['notifiers_made', notifiers_made]);
     return write([mark, ...ops]);
   });
 }

@@ -8,7 +8,7 @@ import { fail, invalid } from '../../ports/errors.ts';
 import { fromJsonText, toJsonText } from '../../ports/table/json-text.ts';
 import { keys } from '../../ports/table/keys.ts';
 import { type Op, Refused, type Table } from '../../ports/table/table.ts';
-import { untilWritten } from '../../ports/table/until-written.ts';
+import { untilWrittenFrom } from '../../ports/table/until-written.ts';
 import type { ActivityOps, Change } from '../activity/model.ts';
 import { systemActivityOps } from '../activity/ops.ts';
 import { changesOf, creationChanges, type LoggedFields } from '../activity/rules.ts';
@@ -174,12 +174,13 @@ async function changeRefs(
   change: (refs: readonly KeyRef[]) => { readonly refs: readonly KeyRef[]; readonly ops: readonly Op[] },
 ): Promise<void> {
   const key = keys.user(user.uuid);
-  await untilWritten(async (isAgain) => {
-    const current = isAgain ? ((await table.get(key)) ?? fail('not_found')) : user;
-    const { refs, ops } = change(fromJsonText(current.keys));
+  const readAgain = async () => (await table.get(key)) ?? fail('not_found');
+  const write = async ({ keys: before }: UserItem) => {
+    const { refs, ops } = change(fromJsonText(before));
     const set = { keys: toJsonText(refs) };
-    await table.write([{ change: key, set, if: { is: { keys: current.keys } }, else: KEYS_CHANGED }, ...ops]);
-  }, KEYS_CHANGED);
+    await table.write([{ change: key, set, if: { is: { keys: before } }, else: KEYS_CHANGED }, ...ops]);
+  };
+  await untilWrittenFrom(user, readAgain, write, KEYS_CHANGED);
 }
 
 /** Returns whether the user is a member of all of these organizations, and they are all there. One round trip. */
@@ -273,8 +274,8 @@ export async function changeKey(
       Object.entries(grants).map(([name, value]) => [name, Array.isArray(value) ? JSON.stringify(value) : value]),
     ),
   };
-  return untilWritten(async (isAgain) => {
-    const current = isAgain ? ((await table.get<PersonalApiKeyItem>(item)) ?? fail('not_found')) : item;
+  const readAgain = async () => (await table.get<PersonalApiKeyItem>(item)) ?? fail('not_found');
+  const write = async (current: PersonalApiKeyItem) => {
     checkVersion(current, ifMatch);
     refuseStronger(maker, current);
     if (Object.keys(grants).length > 0) {
@@ -289,7 +290,8 @@ export async function changeKey(
       ...keyOps(activity, { before: current, after }),
     ]);
     return after;
-  }, KEYS_CHANGED);
+  };
+  return untilWrittenFrom(item, readAgain, write, KEYS_CHANGED);
 }
 
 /**

@@ -5,7 +5,7 @@ import { deletedInsight, deletionOp, readInsights, restoredInsight } from '../..
 import { groupsOf, type Weighed, weighed } from '../../ports/table/groups.ts';
 import { keys } from '../../ports/table/keys.ts';
 import type { Table } from '../../ports/table/table.ts';
-import { untilWritten } from '../../ports/table/until-written.ts';
+import { untilWrittenFrom } from '../../ports/table/until-written.ts';
 import type { DashboardItem } from '../model.ts';
 import { readSummaries } from '../store.ts';
 import { dashboardsOf, tilesOfInsight } from './tiles.ts';
@@ -49,8 +49,9 @@ export async function writeInsights(
  */
 export async function bringBack(table: Table, summary: DashboardItem, ids: readonly number[]): Promise<void> {
   const { project_id, id, deleted_at } = summary;
-  await untilWritten(async (isAgain) => {
-    if (isAgain && (await table.get(keys.dashboard(project_id, id)))?.deleted_at !== deleted_at) return;
+  const readAgain = () => table.get(keys.dashboard(project_id, id));
+  await untilWrittenFrom<DashboardItem | undefined, void>(summary, readAgain, async (now) => {
+    if (now?.deleted_at !== deleted_at) return;
     const insights = await readInsights(table, project_id, ids);
     await writeInsights(table, summary, returnOps(summary, [...insights.values()]));
   });

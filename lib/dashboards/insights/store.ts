@@ -22,7 +22,7 @@ import { fail, invalid } from '../../ports/errors.ts';
 import { keys } from '../../ports/table/keys.ts';
 import { nextNumber } from '../../ports/table/sequence.ts';
 import type { Key, Op, Table } from '../../ports/table/table.ts';
-import { untilWritten } from '../../ports/table/until-written.ts';
+import { untilWritten, untilWrittenFrom } from '../../ports/table/until-written.ts';
 import { tileItem } from '../create.ts';
 import type { DashboardItem, StoredDashboard, TileItem } from '../model.ts';
 import {
@@ -124,8 +124,8 @@ export async function changeInsight(
   ifMatch: IfMatch,
 ): Promise<InsightWithTiles> {
   const { project_id: project, id } = read.item;
-  return untilWritten(async (isAgain) => {
-    const stored = isAgain ? foundInsightToChange(await readInsight(table, project, id)) : read;
+  const readAgain = async () => foundInsightToChange(await readInsight(table, project, id));
+  return untilWrittenFrom(read, readAgain, async (stored) => {
     const { item, tiles } = stored;
     if (item.deleted_at !== null && patch.deleted !== false) fail('not_found');
     checkVersion(item, ifMatch);

@@ -9,7 +9,7 @@ import { fail, invalid } from '../../ports/errors.ts';
 import { toJsonText } from '../../ports/table/json-text.ts';
 import { keys } from '../../ports/table/keys.ts';
 import type { Op, Table, Value } from '../../ports/table/table.ts';
-import { untilWritten } from '../../ports/table/until-written.ts';
+import { untilWrittenFrom } from '../../ports/table/until-written.ts';
 import type { DashboardItem } from '../model.ts';
 import { aboutDashboard, type DashboardPath, foundSummary, foundSummaryToEdit, summaryOp } from '../store.ts';
 import type { FilterChoice, SharingItem, SharingPatch, SharingTokenItem } from './model.ts';
@@ -142,9 +142,9 @@ export async function changeSharing(
   }: { tenant: Tenant; change: SharingChange; ifMatch: IfMatch; activityOps: ActivityOps },
 ): Promise<SharingItem> {
   const path = foundSummary(read[0], tenant);
-  return untilWritten(async (isAgain) => {
-    const now = foundSharingToEdit(isAgain ? await readSharing(table, path) : read, tenant);
-    const [summary, sharing] = now as [DashboardItem, SharingItem];
+  const readAgain = () => readSharing(table, path);
+  return untilWrittenFrom(read, readAgain, async (now) => {
+    const [summary, sharing] = foundSharingToEdit(now, tenant) as [DashboardItem, SharingItem];
     checkVersion(sharing, ifMatch);
     const changed = change(sharing);
     if (changed === undefined) return sharing;

@@ -6,7 +6,7 @@ import type { Context } from '../../ports/context.ts';
 import { fail } from '../../ports/errors.ts';
 import { keys, places } from '../../ports/table/keys.ts';
 import type { Op, Value } from '../../ports/table/table.ts';
-import { untilWritten } from '../../ports/table/until-written.ts';
+import { untilWrittenFrom } from '../../ports/table/until-written.ts';
 import { checkWebhook, webhookFields } from '../../webhooks/webhook.ts';
 import { checkedConfig, checkProved, checkSameType } from '../destinations/config.ts';
 import { reachOf } from '../destinations/destination.ts';
@@ -98,8 +98,8 @@ async function untilChanged<T>(
   ifMatch: IfMatch,
   change: (now: ExportAndPlan) => Promise<T>,
 ): Promise<T> {
-  return untilWritten(async (isAgain) => {
-    const now = isAgain ? await exportWithPlan(table, read.item.id) : read;
+  const readAgain = () => exportWithPlan(table, read.item.id);
+  return untilWrittenFrom<ExportAndPlan | undefined, T>(read, readAgain, async (now) => {
     if (now === undefined || now.item.deleted_at !== null) return fail('not_found');
     checkVersion(now.item, ifMatch);
     return change(now);

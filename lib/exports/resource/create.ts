@@ -68,9 +68,9 @@ export async function createBatchExport(
     ver: 1,
   });
   const plan = initialPlan(item, now);
-  return untilCounted(async (isAgain) => {
-    const owner = isAgain ? await findOrganization(table, organization.id) : organization;
-    if (owner === undefined) fail('not_found', 'Organization not found.');
+  const ownerAgain = async () =>
+    (await findOrganization(table, organization.id)) ?? fail('not_found', 'Organization not found.');
+  return untilCounted(organization, ownerAgain, async (owner) => {
     const [live] = await Promise.all([liveOps(table, item, plan), checkRoom(table, owner.id)]);
     const ops: Op[] = [
       countedOp(keys.organization(owner.id), isAlive(owner.id), ['exports_made', owner.exports_made]),

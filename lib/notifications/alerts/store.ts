@@ -18,7 +18,7 @@ import { fromJsonText, toJsonText } from '../../ports/table/json-text.ts';
 import { keys, places, ranges } from '../../ports/table/keys.ts';
 import { listAll } from '../../ports/table/list-all.ts';
 import type { Op, Table } from '../../ports/table/table.ts';
-import { untilWritten } from '../../ports/table/until-written.ts';
+import { untilWrittenFrom } from '../../ports/table/until-written.ts';
 import { checkWebhook, webhookFields } from '../../webhooks/webhook.ts';
 import { NO_MAIL } from '../messages/letter.ts';
 import {
@@ -197,8 +197,8 @@ export async function changeAlert(
   const { project } = placeIn(tenant);
   const { timezone } = insightMoment(project);
   const sent = await fieldsOf(context, tenant, read.item.id, patch, read.item.notify_host);
-  return untilWritten(async (isAgain) => {
-    const stored = isAgain ? found(await readAlert(table, project.id, read.item.id)) : read;
+  const readAgain = async () => found(await readAlert(table, project.id, read.item.id));
+  return untilWrittenFrom(read, readAgain, async (stored) => {
     const { item } = stored;
     checkVersion(item, ifMatch);
     const now = clock();

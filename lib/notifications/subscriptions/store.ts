@@ -21,7 +21,7 @@ import { keys, places, ranges } from '../../ports/table/keys.ts';
 import { listAll } from '../../ports/table/list-all.ts';
 import { nextNumber } from '../../ports/table/sequence.ts';
 import type { Op, Table } from '../../ports/table/table.ts';
-import { untilWritten } from '../../ports/table/until-written.ts';
+import { untilWrittenFrom } from '../../ports/table/until-written.ts';
 import { checkMayChange, dueOps, enabledFields, inPlace, newNotifier, onlyStops, troubleOf } from '../notifier.ts';
 import {
   type SubscriptionInput,
@@ -221,8 +221,8 @@ export async function changeSubscription(
   const sent = shown === read.target_value && read.notify_url !== null ? others : patch;
   checkTarget(context, read.target_type, sent);
   const target = await targetFields(context, tenant, read.id, { target_type: read.target_type, ...sent });
-  return untilWritten(async (isAgain) => {
-    const item = isAgain ? foundSubscriptionToChange(await readSubscription(table, project.id, read.id)) : read;
+  const readAgain = async () => foundSubscriptionToChange(await readSubscription(table, project.id, read.id));
+  return untilWrittenFrom(read, readAgain, async (item) => {
     if (item.deleted && patch.deleted !== false) fail('not_found');
     checkVersion(item, ifMatch);
     const schedule = scheduleOf({ ...fromJsonText(item.schedule), ...definedOf(patch) });

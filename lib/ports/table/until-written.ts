@@ -10,13 +10,13 @@ export class ReadAgain extends Error {
 
 /**
  * Returns the result of `attempt`, which reads, and writes under conditions. When one of them is refused, somebody else
- * was first, and it is called again, as it is when it throws `ReadAgain`: what its caller has read before is true no longer.
+ * was first, and it is called again, as it is when it throws `ReadAgain`.
  * Throws `Busy` when that happens too often. With a `reason` a refusal for any other one is thrown.
  */
-export async function untilWritten<T>(attempt: (isAgain: boolean) => Promise<T>, reason?: string): Promise<T> {
+export async function untilWritten<T>(attempt: () => Promise<T>, reason?: string): Promise<T> {
   for (let left = MAX_ATTEMPTS; left > 0; left--) {
     try {
-      return await attempt(left < MAX_ATTEMPTS);
+      return await attempt();
     } catch (error) {
       if (error instanceof ReadAgain) continue;
       if (!(error instanceof Refused) || (reason !== undefined && error.reason !== reason)) throw error;
@@ -25,12 +25,33 @@ export async function untilWritten<T>(attempt: (isAgain: boolean) => Promise<T>,
   throw new Busy('many others change the same object');
 }
 
+/**
+ * As `untilWritten`, of what the caller has `read` before: the first attempt is given that, and each one after it what is
+ * read again then.
+ */
+export function untilWrittenFrom<Read, T>(
+  read: Read,
+  readAgain: () => Promise<Read>,
+  attempt: (now: Read) => Promise<T>,
+  reason?: string,
+): Promise<T> {
+  let next = (): Read | Promise<Read> => read;
+  return untilWritten(async () => {
+    const now = await next();
+    next = readAgain;
+    return attempt(now);
+  }, reason);
+}
+
 /** Why a write is refused when others have made some since they were counted. */
 const OTHERS_MADE = 'others_made';
 
-/** Returns the result of `attempt`, which counts, and writes with `countedOp`; it is called again when others were faster. */
-export const untilCounted = <T>(attempt: (isAgain: boolean) => Promise<T>): Promise<T> =>
-  untilWritten(attempt, OTHERS_MADE);
+/** As `untilWrittenFrom`, of an attempt that counts, and writes with `countedOp`. */
+export const untilCounted = <Owner, T>(
+  owner: Owner,
+  readAgain: () => Promise<Owner>,
+  attempt: (now: Owner) => Promise<T>,
+): Promise<T> => untilWrittenFrom(owner, readAgain, attempt, OTHERS_MADE);
 
 /**
  * Returns the op by which one more is made only as long as nobody has made another since `made` was read of the owner,

@@ -52,10 +52,9 @@ export async function createInvite(
     expires_at: now + OPEN_MS,
     ttl: ttlAt(now + OPEN_MS),
   };
-  return untilCounted(async (isAgain) => {
-    const { invites_made } = isAgain
-      ? ((await findOrganization(table, organization.id)) ?? fail('not_found', 'Organization not found.'))
-      : organization;
+  const ownerAgain = async () =>
+    (await findOrganization(table, organization.id)) ?? fail('not_found', 'Organization not found.');
+  return untilCounted(organization, ownerAgain, async ({ invites_made }) => {
     const { count = 0 } = await table.list(ranges.invitationsOf(organization.id), { limit: 1, count: true });
     if (count >= MAX_OPEN_INVITES) {
       invalid(null, `An organization may have at most ${MAX_OPEN_INVITES} open invitations.`);

@@ -5,7 +5,7 @@ import { fail } from '../../../ports/errors.ts';
 import { keys, ranges } from '../../../ports/table/keys.ts';
 import { listAll } from '../../../ports/table/list-all.ts';
 import type { Op, Table } from '../../../ports/table/table.ts';
-import { untilWritten } from '../../../ports/table/until-written.ts';
+import { untilWrittenFrom } from '../../../ports/table/until-written.ts';
 import type { ActivityOps } from '../../activity/model.ts';
 import { changesOf } from '../../activity/rules.ts';
 import type { UserItem } from '../../users/model.ts';
@@ -104,8 +104,8 @@ export async function removeMember(
   const witness = witnessOf(actor, target, members);
   const key = keys.membership(target.user_uuid, organization.id);
   const witnessed = witness === undefined ? [] : [levelCheck(witness, organization)];
-  await untilWritten(async (isAgain) => {
-    const member = isAgain ? ((await table.get(key)) ?? fail('not_found')) : target;
+  const readAgain = async () => (await table.get(key)) ?? fail('not_found');
+  const remove = async (member: MembershipItem) => {
     checkVersion(member, ifMatch);
     if (member.level !== target.level || member.ver !== target.ver) fail('conflict');
     const also = await ends(member);
@@ -120,5 +120,6 @@ export async function removeMember(
       ...activityOps({ ...aboutMember(user), activity: 'deleted' }),
       ...also.flat(),
     ]);
-  }, MEMBER_CHANGED);
+  };
+  await untilWrittenFrom(target, readAgain, remove, MEMBER_CHANGED);
 }

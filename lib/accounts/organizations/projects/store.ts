@@ -11,7 +11,7 @@ import { keys, places } from '../../../ports/table/keys.ts';
 import { nextNumber } from '../../../ports/table/sequence.ts';
 import type { Op, Table } from '../../../ports/table/table.ts';
 import { ttlAt } from '../../../ports/table/ttl.ts';
-import { untilWritten } from '../../../ports/table/until-written.ts';
+import { untilWrittenFrom } from '../../../ports/table/until-written.ts';
 import type { ActivityOps } from '../../activity/model.ts';
 import { changesOf, type LoggedFields } from '../../activity/rules.ts';
 import type { OrganizationItem, ProjectBrief, ProjectItem } from '../model.ts';
@@ -133,14 +133,17 @@ async function changeBriefs(
   change: (briefs: readonly ProjectBrief[]) => { briefs: readonly ProjectBrief[]; ops: readonly Op[] },
 ): Promise<void> {
   const key = keys.organization(organization.id);
-  await untilWritten(async (isAgain) => {
-    const current = isAgain ? await table.get(key) : organization;
-    if (current === undefined || (isAgain && current.deleted_at !== null)) fail('not_found');
-    const { briefs, ops } = change(fromJsonText(current.projects));
+  const readAgain = async () => {
+    const now = await table.get(key);
+    return now?.deleted_at === null ? now : fail('not_found');
+  };
+  const write = async ({ projects }: OrganizationItem) => {
+    const { briefs, ops } = change(fromJsonText(projects));
     const set = { projects: toJsonText(briefs) };
-    const unchanged = { is: { deleted_at: null, projects: current.projects } };
+    const unchanged = { is: { deleted_at: null, projects } };
     await table.write([{ change: key, set, if: unchanged, else: PROJECTS_CHANGED }, ...ops]);
-  }, PROJECTS_CHANGED);
+  };
+  await untilWrittenFrom(organization, readAgain, write, PROJECTS_CHANGED);
 }
 
 /** A project, and the organization that it belongs to. */
