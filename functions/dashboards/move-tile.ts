@@ -1,5 +1,5 @@
 import { endpoint } from '../../lib/api/endpoint.ts';
-import { moveTile } from '../../lib/dashboards/change.ts';
+import { moveTile } from '../../lib/dashboards/move-tile.ts';
 import { moveTile as row } from '../../lib/dashboards/routes.ts';
 import { foundDashboardToEdit, readDashboard } from '../../lib/dashboards/store.ts';
 import { targetOf } from '../../lib/dashboards/tiles.ts';
