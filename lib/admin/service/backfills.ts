@@ -3,8 +3,8 @@ import type { Command } from 'commander';
 import type * as z from 'zod';
 import type { BackfillEstimate, BatchExportBackfill } from '../../exports/records/backfills/model.ts';
 import type { CommandResult } from '../command-result.ts';
-import { type Addressed, type Asked, exportPath, LOOK_MS, type ServiceCommand, withLimit } from './command.ts';
-import { details, table } from './table.ts';
+import { type Addressed, type Asked, exportPath, LOOK_MS, listing, type ServiceCommand } from './command.ts';
+import { details } from './table.ts';
 
 type Backfill = z.output<typeof BatchExportBackfill>;
 type Estimate = z.output<typeof BackfillEstimate>;
@@ -87,18 +87,15 @@ export const BACKFILL_COMMANDS: readonly ServiceCommand[] = [
       return { object: { backfill_id }, text: `Began backfill ${backfill_id}` };
     },
   },
-  {
+  listing<Backfill>({
     group: BACKFILLS,
     spec: 'list <export>',
     description: 'List backfills, newest first',
-    options: withLimit,
-    run: async (asked: Asked<{ limit: number }>) => {
-      const path = `${exportPath(asked)}/backfills/`;
-      const found = await asked.client.list<Backfill>(path, asked.options.limit);
-      const rows = found.map((one) => [one.id, one.status, one.start_at, one.end_at, one.total_records_count]);
-      return { object: found, text: table(['ID', 'STATUS', 'FROM', 'UNTIL', 'ROWS'], rows, 'No backfills.') };
-    },
-  },
+    path: (asked) => `${exportPath(asked)}/backfills/`,
+    header: ['ID', 'STATUS', 'FROM', 'UNTIL', 'ROWS'],
+    row: (one) => [one.id, one.status, one.start_at, one.end_at, one.total_records_count],
+    empty: 'No backfills.',
+  }),
   {
     group: BACKFILLS,
     spec: 'show <export> <backfill>',

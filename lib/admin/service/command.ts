@@ -4,6 +4,7 @@ import type { ImportFile } from '../../lake/import/import.ts';
 import type { CommandResult } from '../command-result.ts';
 import type { Progress } from '../progress.ts';
 import type { Client } from './client.ts';
+import { table } from './table.ts';
 
 /** What a command has when it runs. */
 export interface Asked<Options = Readonly<Record<string, unknown>>> {
@@ -56,6 +57,35 @@ const LIST_LIMIT = 100;
 /** Returns the option of lists. */
 export const withLimit = (command: Command): Command =>
   command.option('--limit <count>', 'how many at most', countOf, LIST_LIMIT);
+
+/** A command that lists objects. */
+interface Listing<T, Options> extends Omit<ServiceCommand, 'run'> {
+  readonly path: (asked: Addressed) => string;
+  /** Which of them are asked for, by the command's own options. Default: all. */
+  readonly filter?: (options: Options) => Readonly<Record<string, string | undefined>>;
+  readonly header: readonly string[];
+  readonly row: (one: T) => readonly unknown[];
+  /** What is said where there are none. */
+  readonly empty: string;
+}
+
+/** Returns a command that lists objects in columns, as many as its option `--limit` says. */
+export const listing = <T, Options = object>({
+  path,
+  filter,
+  header,
+  row,
+  empty,
+  options = (command) => command,
+  ...about
+}: Listing<T, Options>): ServiceCommand => ({
+  ...about,
+  options: (command) => options(withLimit(command)),
+  run: async (asked: Asked<Options & { readonly limit: number }>) => {
+    const found = await asked.client.list<T>(path(asked), asked.options.limit, filter?.(asked.options));
+    return { object: found, text: table(header, found.map(row), empty) };
+  },
+});
 
 /** Returns a number of things as an option names it. Throws when it is none, or below 1. */
 export function countOf(text: string): number {

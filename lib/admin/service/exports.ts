@@ -5,8 +5,8 @@ import { HOUR_MS } from '../../basics/units.ts';
 import type { BatchExportLogEntry } from '../../exports/records/log-entry/model.ts';
 import type { BatchExport } from '../../exports/records/model.ts';
 import type { CommandResult } from '../command-result.ts';
-import { type Addressed, type Asked, exportPath, LOOK_MS, type ServiceCommand, withLimit } from './command.ts';
-import { details, table } from './table.ts';
+import { type Addressed, type Asked, exportPath, LOOK_MS, listing, type ServiceCommand, withLimit } from './command.ts';
+import { details } from './table.ts';
 
 type Export = z.output<typeof BatchExport>;
 type Run = Export['latest_runs'][number];
@@ -24,10 +24,12 @@ const exportText = (one: Export): string =>
     model: one.model,
     destination: one.destination.type,
     interval: one.interval,
-    state: one.paused ? 'paused' : 'running',
+    state: stateOf(one),
     'last run': runWords(one.latest_runs[0]),
     config: one.destination.config,
   });
+
+const stateOf = ({ paused }: Export): string => (paused ? 'paused' : 'running');
 
 const runWords = (run: Run | undefined): string =>
   run === undefined ? 'none' : `${run.status}, ${run.records_completed ?? 0} rows, until ${run.data_interval_end}`;
@@ -98,27 +100,15 @@ async function logs(asked: Asked<LogsOptions>): Promise<undefined> {
 }
 
 export const EXPORT_COMMANDS: readonly ServiceCommand[] = [
-  {
+  listing<Export>({
     group: EXPORTS,
     spec: 'list',
     description: 'List the batch exports of a project',
-    options: withLimit,
-    run: async ({ client, of, options }: Asked<{ limit: number }>) => {
-      const found = await client.list<Export>(of('/batch_exports/'), options.limit);
-      const rows = found.map((one) => [
-        one.id,
-        one.name,
-        one.destination.type,
-        one.interval,
-        one.paused ? 'paused' : 'running',
-        runWords(one.latest_runs[0]),
-      ]);
-      return {
-        object: found,
-        text: table(['ID', 'NAME', 'DESTINATION', 'INTERVAL', 'STATE', 'LAST RUN'], rows, 'No batch exports.'),
-      };
-    },
-  },
+    path: ({ of }) => of('/batch_exports/'),
+    header: ['ID', 'NAME', 'DESTINATION', 'INTERVAL', 'STATE', 'LAST RUN'],
+    row: (one) => [one.id, one.name, one.destination.type, one.interval, stateOf(one), runWords(one.latest_runs[0])],
+    empty: 'No batch exports.',
+  }),
   {
     group: EXPORTS,
     spec: 'show <export>',
@@ -160,26 +150,24 @@ export const EXPORT_COMMANDS: readonly ServiceCommand[] = [
       return { object: { id: asked.words[0] }, text: `Deleted ${asked.words[0]}` };
     },
   },
-  {
+  listing<Run, { readonly status?: string }>({
     group: RUNS,
     spec: 'list <export>',
     description: 'List runs, newest first',
-    options: (command) => withLimit(command).option('--status <status>', 'only those, such as Failed'),
-    run: async (asked: Asked<{ limit: number; status?: string }>) => {
-      const { limit, status } = asked.options;
-      const path = `${exportPath(asked)}/runs/`;
-      const found = await asked.client.list<Run>(path, limit, { status, after: EVER });
-      const rows = found.map((run) => [
-        run.id,
-        run.status,
-        run.data_interval_start,
-        run.data_interval_end,
-        run.records_completed,
-        run.latest_error ?? '',
-      ]);
-      return { object: found, text: table(['ID', 'STATUS', 'FROM', 'UNTIL', 'ROWS', 'ERROR'], rows, 'No runs.') };
-    },
-  },
+    options: (command) => command.option('--status <status>', 'only those, such as Failed'),
+    path: (asked) => `${exportPath(asked)}/runs/`,
+    filter: ({ status }) => ({ status, after: EVER }),
+    header: ['ID', 'STATUS', 'FROM', 'UNTIL', 'ROWS', 'ERROR'],
+    row: (run) => [
+      run.id,
+      run.status,
+      run.data_interval_start,
+      run.data_interval_end,
+      run.records_completed,
+      run.latest_error ?? '',
+    ],
+    empty: 'No runs.',
+  }),
   {
     group: RUNS,
     spec: 'show <export> <run>',

@@ -15,8 +15,8 @@ import type { CommandResult } from '../command-result.ts';
 import { type ChosenOfFiles, withImportOptions } from '../import-options.ts';
 import { backfillLines, problemText, rejectionLines } from '../import-report.ts';
 import { ServiceError } from './client.ts';
-import { type Addressed, type Asked, LOOK_MS, type ServiceCommand, withLimit } from './command.ts';
-import { details, table } from './table.ts';
+import { type Addressed, type Asked, LOOK_MS, listing, type ServiceCommand } from './command.ts';
+import { details } from './table.ts';
 
 type ImportObject = z.output<typeof Import>;
 type LocalFile = Awaited<ReturnType<typeof localFile>>;
@@ -169,20 +169,15 @@ export const IMPORT_COMMANDS: readonly ServiceCommand[] = [
     options: (command) => withImportOptions(command, 'kept by the service for 90 days'),
     run: send,
   },
-  {
+  listing<ImportObject>({
     group: IMPORTS,
     spec: 'list',
     description: 'List imports, newest first',
-    options: withLimit,
-    run: async ({ client, of, options }: Asked<{ limit: number }>) => {
-      const found = await client.list<ImportObject>(of('/imports/'), options.limit);
-      const rows = found.map((one) => [one.id, one.name, one.state, one.events, one.added, one.rejected]);
-      return {
-        object: found,
-        text: table(['ID', 'FILE', 'STATE', 'EVENTS', 'ADDED', 'REJECTED'], rows, 'No imports.'),
-      };
-    },
-  },
+    path: ({ of }) => of('/imports/'),
+    header: ['ID', 'FILE', 'STATE', 'EVENTS', 'ADDED', 'REJECTED'],
+    row: (one) => [one.id, one.name, one.state, one.events, one.added, one.rejected],
+    empty: 'No imports.',
+  }),
   {
     group: IMPORTS,
     spec: 'show <import>',

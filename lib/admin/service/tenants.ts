@@ -3,8 +3,7 @@ import type * as z from 'zod';
 import type { Organization } from '../../accounts/organizations/model.ts';
 import type { Project } from '../../accounts/organizations/projects/model.ts';
 import { plain } from '../../basics/plain.ts';
-import { type Asked, type ServiceCommand, withLimit } from './command.ts';
-import { table } from './table.ts';
+import { type Asked, listing, type ServiceCommand } from './command.ts';
 
 type ProjectObject = z.output<typeof Project>;
 
@@ -13,34 +12,24 @@ const PROJECT = ['project', 'Projects'] as const;
 const projects = '/api/organizations/@current/projects/';
 
 export const TENANT_COMMANDS: readonly ServiceCommand[] = [
-  {
+  listing<z.output<typeof Organization>>({
     group: ['organization', 'Organizations'],
     spec: 'list',
     description: 'List your organizations',
-    options: withLimit,
-    run: async ({ client, options }: Asked<{ limit: number }>) => {
-      const found = await client.list<z.output<typeof Organization>>('/api/organizations/', options.limit);
-      return {
-        object: found,
-        text: table(
-          ['ID', 'NAME'],
-          found.map(({ id, name }) => [id, name]),
-          'No organizations.',
-        ),
-      };
-    },
-  },
-  {
+    path: () => '/api/organizations/',
+    header: ['ID', 'NAME'],
+    row: ({ id, name }) => [id, name],
+    empty: 'No organizations.',
+  }),
+  listing<ProjectObject>({
     group: PROJECT,
     spec: 'list',
     description: 'List the projects of your first organization',
-    options: withLimit,
-    run: async ({ client, options }: Asked<{ limit: number }>) => {
-      const found = await client.list<ProjectObject>(projects, options.limit);
-      const rows = found.map(({ id, name, api_token }) => [id, name, api_token]);
-      return { object: found, text: table(['ID', 'NAME', 'TOKEN'], rows, 'No projects.') };
-    },
-  },
+    path: () => projects,
+    header: ['ID', 'NAME', 'TOKEN'],
+    row: ({ id, name, api_token }) => [id, name, api_token],
+    empty: 'No projects.',
+  }),
   {
     group: PROJECT,
     spec: 'create <name>',
