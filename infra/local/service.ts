@@ -67,7 +67,7 @@ export async function startService({
   log,
   ...listen
 }: ServiceOptions): Promise<Service> {
-  // What is open by the time that something fails is closed, the last one first.
+  // What is open by the time that something fails is closed as by `stop`: the last one first.
   await using opened = new AsyncDisposableStack();
   const claim = claimDataDirectory(folder);
   opened.defer(() => claim.release());
@@ -75,8 +75,18 @@ export async function startService({
   checkDataDirectory(folder);
   await removeUnfinished(folder);
   await checkVault(folder);
+  opened.defer(() => forgetAddress(folder));
   const directory = openDataDirectory(folder, settings, log, { isClaimed: true });
   opened.defer(() => directory.close());
+  // These at once: who waits for a slow answer must not keep the tasks from hearing that they are to end, and a landing that
+  // began after the other's end would hold up the stop.
+  const parts: AsyncDisposableStack[] = [];
+  opened.defer(async () => void (await Promise.all(parts.map((part) => part.disposeAsync()))));
+  const newPart = (): AsyncDisposableStack => {
+    const part = new AsyncDisposableStack();
+    parts.push(part);
+    return part;
+  };
   const numbers = prometheusMetrics();
   const { context, engine } = runtimeOf({
     ...directory,
@@ -84,14 +94,16 @@ export async function startService({
       mailServer === null || settings.mailFrom === null ? null : smtpMail({ url: mailServer, from: settings.mailFrom }),
     metrics: bothMetrics(directory.metrics, numbers),
   });
-  opened.defer(() => engine.close());
+  newPart().defer(() => engine.close());
   let pauseReason: string | null = 'starting';
   const probes = probesOf({ ...context, pauseReason: () => pauseReason, numbers: hasMetrics ? numbers : null });
   const limits = listen.rateLimit === null ? { ...SDK_LIMITS, ofAddress: null, ofProject: null } : SDK_LIMITS;
   const capture = await openCapture(context, { folder, limits, proxies });
-  opened.defer(() => capture.close());
+  const answering = newPart();
+  answering.defer(() => capture.close());
   const imports = openImports(context, folder);
-  opened.defer(() => imports.close());
+  const importing = newPart();
+  importing.defer(() => imports.close());
   const gateway = await startGateway({
     context,
     probes,
@@ -100,41 +112,32 @@ export async function startService({
     proxies,
     ...listen,
   });
-  opened.defer(() => gateway.close());
+  answering.defer(() => gateway.close());
   tellAddress(folder, gateway.address);
-  opened.defer(() => forgetAddress(folder));
   if (hasJobs) await engine.resume();
   else log.warning('jobs are off (JOBS): no export, import, alert or mail is begun by itself');
   pauseReason = null;
-  const timer = hasJobs
-    ? again(tick(context), { intervalMs: TICK_INTERVAL_MS, failure: 'the tick failed', log })
-    : undefined;
-  const landing = again(() => capture.land(), {
-    intervalMs: LANDING_INTERVAL_MS,
-    failure: 'captured events could not land',
-    log,
-  });
-  const importing = hasJobs
-    ? again(() => imports.pass(), { intervalMs: IMPORT_INTERVAL_MS, failure: 'imports could not begin', log })
-    : undefined;
-  opened.move();
+  const repeat = (
+    part: AsyncDisposableStack,
+    run: () => Promise<unknown>,
+    intervalMs: number,
+    failure: string,
+  ): void => {
+    const loop = again(run, { intervalMs, failure, log });
+    part.defer(() => loop.stop());
+  };
+  repeat(newPart(), () => capture.land(), LANDING_INTERVAL_MS, 'captured events could not land');
+  if (hasJobs) {
+    repeat(newPart(), tick(context), TICK_INTERVAL_MS, 'the tick failed');
+    repeat(importing, () => imports.pass(), IMPORT_INTERVAL_MS, 'imports could not begin');
+  }
+  const running = opened.move();
   return {
     context,
     address: gateway.address,
-    stop: async () => {
+    stop: () => {
       pauseReason = 'stopping';
-      // At once: who waits for a slow answer must not keep the tasks from hearing that they are to end.
-      await Promise.all([
-        timer?.stop(),
-        gateway.close().then(() => capture.close()),
-        engine.close(),
-        // At once, too: a landing that began after the other's end would hold up the stop.
-        landing.stop(),
-        Promise.resolve(importing?.stop()).then(() => imports.close()),
-      ]);
-      await directory.close();
-      forgetAddress(folder);
-      claim.release();
+      return running.disposeAsync();
     },
   };
 }
