@@ -1,9 +1,8 @@
 /**
- * A backup of a data directory, made while the service runs, and a data directory made of a backup. It is the state of
- * one instant: the database as it was, and every file that it names.
+ * A backup of a data directory, made while the service runs. It is the state of one instant: the database as it was, and
+ * every file that it names.
  */
-import { constants } from 'node:fs';
-import { copyFile, lstat, mkdir, readdir, readFile, rename, rm, rmdir, stat, writeFile } from 'node:fs/promises';
+import { lstat, mkdir, readdir, rename, rm, rmdir, stat, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { backup as copyDatabase, DatabaseSync } from 'node:sqlite';
 import { projectsOfAll } from '../../../lib/admin/commands.ts';
@@ -11,39 +10,27 @@ import { examine, type Problem } from '../../../lib/admin/examination.ts';
 import { silentProgress } from '../../../lib/admin/progress.ts';
 import { messageOf } from '../../../lib/basics/text.ts';
 import { SECOND_MS } from '../../../lib/basics/units.ts';
-import { restoredItem } from '../../../lib/exports/records/restored.ts';
 import { isDiskFull } from '../../../lib/ports/disk-failures.ts';
 import { isBelow } from '../../../lib/ports/files/below.ts';
 import { folderFiles } from '../../../lib/ports/files/folder.ts';
 import { orAbsent } from '../../../lib/ports/files/or-absent.ts';
-import { UNFINISHED } from '../../../lib/ports/files/path.ts';
 import { syncPath } from '../../../lib/ports/files/sync-path.ts';
 import { isBusy, isDamage, sqliteTable } from '../../../lib/ports/table/sqlite.ts';
-import { databaseIn, isOthers, makeFolder, refuseOthersFolder, restoringIn } from './data-folder.ts';
+import {
+  BackupRefused,
+  CONTENTS,
+  type Contents,
+  checkWhole,
+  copyWhole,
+  LOCK,
+  pathsBelow,
+  type Size,
+  sizeOf,
+} from './backup-folder.ts';
+import { databaseIn } from './data-folder.ts';
 import { lakeIn, runFilesIn } from './data-stores.ts';
-import { checkBackup, findDataDirectory } from './data-version.ts';
+import { findDataDirectory } from './data-version.ts';
 import { exclusiveLock } from './exclusive-lock.ts';
-
-/** A backup that cannot be made or used; the message says why, and what to do. */
-class BackupRefused extends Error {
-  override readonly name = 'BackupRefused';
-}
-
-interface Size {
-  readonly files: number;
-  readonly bytes: number;
-}
-
-/** What a backup holds; it is written last, so a folder without it is no whole backup. */
-interface Contents extends Size {
-  /** Of when its state is: ISO 8601, UTC. */
-  readonly made_at: string;
-}
-
-const CONTENTS = 'backup.json';
-
-/** Whoever makes a backup holds it until it is there, for another one would begin anew in the same folder. */
-const LOCK = 'backup.lock';
 
 /** What is not copied: the database is copied by SQLite, the rest is of no use without the process that has it. */
 const LEFT_OUT =
@@ -188,7 +175,7 @@ async function copyAll(folder: string, target: string): Promise<Contents> {
   // Whoever has the database open by itself, as here after a kill, closes it by the table's rules.
   using _table = sqliteTable(databaseIn(folder), { clock: Date.now });
   const unfinished = unfinishedIn(target);
-  const copy = new GrowingCopy(folder, unfinished, (work) => writing(target, work));
+  const copy = new GrowingCopy(folder, target);
   // What takes long is done first; what has changed meanwhile is little.
   await copy.catchUp();
   await copy.catchUp();
@@ -212,69 +199,18 @@ async function copyAll(folder: string, target: string): Promise<Contents> {
   };
 }
 
-/**
- * Makes a data directory at `folder` of a backup. The folder must not be there yet, or be as empty as a new disk is: it is
- * filled from within, for a disk that is mounted there gives way to nothing. Throws as `backUp` does.
- */
-export async function restore(source: string, folder: string): Promise<Contents> {
-  const contents = await contentsOf(source);
-  checkBackup(source);
-  refuseOthersFolder(folder);
-  // It would be a part of what it copies.
-  if (isBelow(folder, [source])) throw new BackupRefused(`${folder} is in the backup: choose a folder elsewhere.`);
-  const names = (await readdir(source)).filter((name) => name !== CONTENTS);
-  const left = await leftIn(folder, names);
-  await checkWhole(source, contents, 'Restore another backup.');
-  const wasThere = await sizeOf(folder);
-  for (const name of left) await rm(join(folder, name), { recursive: true });
-  makeFolder(folder);
-  const restoring = restoringIn(folder);
-  try {
-    await rm(restoring, { recursive: true, force: true });
-    await mkdir(restoring, { mode: 0o700 });
-    for await (const path of pathsBelow(source)) await copyWhole(join(source, path), join(restoring, path));
-    checkDatabase(databaseIn(restoring));
-    await noteRestore(databaseIn(restoring), contents);
-  } catch (error) {
-    await rm(restoring, { recursive: true, force: true });
-    if (wasThere === undefined) await rmdir(folder);
-    throw error;
-  }
-  for (const name of await readdir(restoring)) await rename(join(restoring, name), join(folder, name));
-  await syncPath(folder);
-  await rmdir(restoring);
-  await syncPath(folder);
-  return contents;
-}
-
-/**
- * Returns what a restore that was killed has left in the folder, of what it moves there. Throws `BackupRefused` when
- * anything else is there.
- */
-async function leftIn(folder: string, names: readonly string[]): Promise<string[]> {
-  if (!((await orAbsent(stat(folder)))?.isDirectory() ?? true)) throw isThere(folder);
-  const found = ((await orAbsent(readdir(folder))) ?? []).filter(isOthers);
-  const left = (await sizeOf(restoringIn(folder))) === undefined ? [] : found.filter((name) => names.includes(name));
-  if (left.length < found.length) throw isThere(folder);
-  return left;
-}
-
-const isThere = (folder: string): BackupRefused =>
-  new BackupRefused(`${folder} is there already: move it away, or choose another folder with WORKSPACE_HOME.`);
-
-/** A copy of a folder that is brought up to date again and again. */
+/** A copy of a data directory for a backup, which is brought up to date again and again. */
 class GrowingCopy {
   readonly #from: string;
+  readonly #target: string;
   readonly #to: string;
-  readonly #writing: <T>(work: Promise<T>) => Promise<T>;
   /** What was copied, by path: what tells a file from another that takes its place, and the size of the copy. */
   readonly #copied = new Map<string, { readonly mark: string; readonly bytes: number }>();
 
-  /** `writing` tells why a write has failed. */
-  constructor(from: string, to: string, writing: <T>(work: Promise<T>) => Promise<T>) {
+  constructor(from: string, target: string) {
     this.#from = from;
-    this.#to = to;
-    this.#writing = writing;
+    this.#target = target;
+    this.#to = unfinishedIn(target);
   }
 
   /** What the copy should hold. */
@@ -309,7 +245,7 @@ class GrowingCopy {
       const mark = `${ino}-${size}-${mtimeNs}`;
       if (known?.mark === mark) return false;
       const copy = join(this.#to, path);
-      await this.#writing(copyWhole(join(this.#from, path), copy));
+      await writing(this.#target, copyWhole(join(this.#from, path), copy));
       // More than that is copied of one that grows.
       this.#copied.set(path, { mark, bytes: (await stat(copy)).size });
     } catch (error) {
@@ -339,54 +275,4 @@ function openSnapshot(file: string): DatabaseSync {
   database.exec('BEGIN');
   database.prepare('SELECT count(*) FROM sqlite_schema').get();
   return database;
-}
-
-function checkDatabase(file: string): void {
-  using database = new DatabaseSync(file);
-  const found = Object.values(database.prepare('PRAGMA quick_check(1)').get() ?? {});
-  if (found[0] !== 'ok') throw new BackupRefused(`The database of the backup is damaged: ${String(found[0])}.`);
-}
-
-/** Tells the service, which may have delivered more since then than it has now. */
-async function noteRestore(file: string, { made_at }: Contents): Promise<void> {
-  using table = sqliteTable(file, { clock: Date.now });
-  await table.write([{ put: restoredItem(Date.parse(made_at), Date.now()) }]);
-}
-
-async function contentsOf(source: string): Promise<Contents> {
-  try {
-    return JSON.parse(await readFile(join(source, CONTENTS), 'utf8')) as Contents;
-  } catch (error) {
-    throw new BackupRefused(`${source} is no whole backup (${messageOf(error)}).`, { cause: error });
-  }
-}
-
-/** Lists the files below a folder, by their paths with `/`; not those that are unfinished, nor the contents and the lock of a backup. */
-async function* pathsBelow(folder: string, path = ''): AsyncGenerator<string> {
-  for (const entry of (await orAbsent(readdir(join(folder, path), { withFileTypes: true }))) ?? []) {
-    const below = path === '' ? entry.name : `${path}/${entry.name}`;
-    if (entry.isDirectory() && entry.name !== UNFINISHED) yield* pathsBelow(folder, below);
-    else if (entry.isFile() && below !== CONTENTS && below !== LOCK) yield below;
-  }
-}
-
-/** Throws `BackupRefused` when a folder does not hold as much as it should. */
-async function checkWhole(folder: string, should: Size, whatToDo: string): Promise<void> {
-  let [files, bytes] = [0, 0];
-  for await (const path of pathsBelow(folder)) {
-    files += 1;
-    bytes += (await sizeOf(join(folder, path))) ?? 0;
-  }
-  if (files === should.files && bytes === should.bytes) return;
-  const had = `it has ${files} files of ${bytes} bytes, and had ${should.files} of ${should.bytes}`;
-  throw new BackupRefused(`${folder} is not whole: ${had}. ${whatToDo}`);
-}
-
-const sizeOf = async (file: string): Promise<number | undefined> => (await orAbsent(stat(file)))?.size;
-
-/** Copies a file, with its mode, to the disk. */
-async function copyWhole(from: string, to: string): Promise<void> {
-  await mkdir(dirname(to), { recursive: true, mode: 0o700 });
-  await copyFile(from, to, constants.COPYFILE_FICLONE);
-  await syncPath(to);
 }

@@ -11,9 +11,10 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { backUp, restore } from '../../../../infra/local/data/backup.ts';
+import { backUp } from '../../../../infra/local/data/backup.ts';
 import { openDataDirectory } from '../../../../infra/local/data/data-directory.ts';
 import { claimDataDirectory, inWordsOf } from '../../../../infra/local/data/data-stores.ts';
+import { restore } from '../../../../infra/local/data/restore.ts';
 import { tellAddress } from '../../../../infra/local/gateway/service-address.ts';
 import { createOrganization, createUser, importFiles } from '../../../../lib/admin/commands.ts';
 import { silentProgress } from '../../../../lib/admin/progress.ts';
