@@ -7,7 +7,8 @@ import { promisify } from 'node:util';
 import { CreateTableCommand, type CreateTableCommandInput, DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { S3 } from '@aws-sdk/client-s3';
 import { SFNClient, StopExecutionCommand } from '@aws-sdk/client-sfn';
-import { type Gateway, serveRestApi } from '../../infra/local/gateway/rest-api.ts';
+import { REQUEST_LIMITS } from '../../infra/local/gateway/rest-api.ts';
+import { type Gateway, serveRestApi } from '../../infra/local/gateway/server.ts';
 import type { Log } from '../../lib/ports/log.ts';
 import { LOCAL_SETTINGS } from '../../lib/ports/settings.ts';
 import { type Bucket, startBucket } from '../support/bucket.ts';
@@ -30,7 +31,7 @@ import { runQuery } from './queries.ts';
 const QUERY_BYTES = { waited: 1e9, background: 300_000, athena: 1e9 };
 
 /** Of a stage SDKs' paths are among those that need no key, and API Gateway takes 10 MB there, too. */
-const PUBLIC_LIMITS = { publicPayloadBytes: 10_485_760, publicBodies: { each: 1e9, all: 1e9, spare: 0 } };
+const PUBLIC_LIMITS = { ...REQUEST_LIMITS.public, payloadBytes: 10_485_760, bodies: { each: 1e9, all: 1e9, spare: 0 } };
 
 /** The access key of an operator, who may do everything: deploy, import and look after the stage. */
 const OPERATOR = 'AKIAOPERATOR';
@@ -170,7 +171,7 @@ export async function startStage({ assembly, log, functionLog }: StageOptions): 
       clock: clock.now,
       log,
       rateLimit: null,
-      limits: { timeoutMs, ...PUBLIC_LIMITS },
+      limits: { timeoutMs, public: PUBLIC_LIMITS },
     });
     endings.push(() => gateway.close());
 

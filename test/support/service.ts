@@ -1,7 +1,7 @@
 /** The service over HTTP: the real gateway, authorizer and functions on a free port, and a small client. */
 import { Agent, request } from 'node:http';
 import { type GatewayOptions, startGateway } from '../../infra/local/gateway/gateway.ts';
-import type { Gateway } from '../../infra/local/gateway/rest-api.ts';
+import type { Gateway } from '../../infra/local/gateway/server.ts';
 import type { OrganizationItem, ProjectItem } from '../../lib/accounts/organizations/model.ts';
 import { addMember, createOrganization } from '../../lib/accounts/organizations/store.ts';
 import { createKey, type NewKey } from '../../lib/accounts/personal-api-keys/store.ts';

@@ -6,7 +6,8 @@ import { GATEWAY_RESPONSES } from '../../../lib/http/gateway-responses.ts';
 import type { Context } from '../../../lib/ports/context.ts';
 import { functionsOf } from '../functions.ts';
 import { pathMatcher } from './path-matcher.ts';
-import { type Gateway, type Method, type ServeOptions, serveRestApi } from './rest-api.ts';
+import type { Method } from './rest-api.ts';
+import { type Gateway, type ServeOptions, serveRestApi } from './server.ts';
 import { DEFAULT_RATE_LIMIT, type RateLimit } from './token-bucket.ts';
 
 export interface GatewayOptions extends Omit<ServeOptions, 'clock' | 'log' | 'rateLimit'> {

@@ -7,7 +7,7 @@ import type { IncomingMessage } from 'node:http';
 export async function readBody(
   request: IncomingMessage,
   limit: number,
-  take: (bytes: number) => boolean = () => true,
+  take: (bytes: number) => boolean,
 ): Promise<Buffer | undefined> {
   if (Number(request.headers['content-length'] ?? 0) > limit) return undefined;
   const chunks: Buffer[] = [];

@@ -5,6 +5,7 @@ import { connect, type Socket } from 'node:net';
 import * as fc from 'fast-check';
 import { startGateway } from '../../../../infra/local/gateway/gateway.ts';
 import { probesOf } from '../../../../infra/local/gateway/probes.ts';
+import { REQUEST_LIMITS } from '../../../../infra/local/gateway/rest-api.ts';
 import { sha256 } from '../../../../lib/accounts/personal-api-keys/lookup.ts';
 import { keysOfUser, revokeKey } from '../../../../lib/accounts/personal-api-keys/store.ts';
 import type { Compiler, CompileTurn } from '../../../../lib/exports/query/compiler.ts';
@@ -311,7 +312,9 @@ describe('bodies', () => {
   });
 
   test('in chunks without a length are counted as they come', async () => {
-    const service = await testService(testContext(), { limits: { payloadBytes: 1_000 } });
+    const service = await testService(testContext(), {
+      limits: { keyed: { ...REQUEST_LIMITS.keyed, payloadBytes: 1_000 } },
+    });
     const send = (chunk: string) =>
       raw(
         service.address,
@@ -335,8 +338,8 @@ describe('bodies', () => {
   });
 
   test('of strangers have a room of their own: who fills it keeps out bodies of strangers, and nothing else', async () => {
-    const publicBodies = { each: 1_000, all: 1_000, spare: 0 };
-    const service = await testService(testContext(), { limits: { publicBodies } });
+    const bodies = { each: 1_000, all: 1_000, spare: 0 };
+    const service = await testService(testContext(), { limits: { public: { ...REQUEST_LIMITS.public, bodies } } });
     const { hostname, port } = new URL(service.address);
     const slow = connect(Number(port), hostname);
     slow.write(`${get('/', ['Content-Length: 1000'])}${'x'.repeat(900)}`);
@@ -382,7 +385,7 @@ describe('bodies', () => {
 
   test('of a caller who fills their room are refused, and not those of another', async () => {
     const bodies = { each: 1_000, all: 10_000, spare: 0 };
-    const service = await testService(testContext(), { limits: { bodies } });
+    const service = await testService(testContext(), { limits: { keyed: { ...REQUEST_LIMITS.keyed, bodies } } });
     const large = { body: { name: 'Large', more: 'x'.repeat(1_000) } };
     expect(await service.call('POST', '/api/organizations/', large)).toMatchObject({ status: 503 });
     const other = await service.newKey(await service.newUser(), { scopes: ['*'] });

@@ -3,12 +3,8 @@ import { Server } from 'node:http';
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { pathMatcher } from '../../../../infra/local/gateway/path-matcher.ts';
-import {
-  type GatewayLimits,
-  type Method,
-  type RestApi,
-  serveRestApi,
-} from '../../../../infra/local/gateway/rest-api.ts';
+import { type Method, REQUEST_LIMITS, type RestApi } from '../../../../infra/local/gateway/rest-api.ts';
+import { type GatewayLimits, serveRestApi } from '../../../../infra/local/gateway/server.ts';
 import { MINUTE_MS } from '../../../../lib/basics/units.ts';
 import { GATEWAY_RESPONSES } from '../../../../lib/http/gateway-responses.ts';
 import { testContext } from '../../../support/context.ts';
@@ -118,10 +114,10 @@ test('a stop waits for no connection that has sent nothing, or half a head', asy
 });
 
 test('answers that nobody takes have a room: who fills it is told to come back, until they are taken', async () => {
-  const publicAnswers = { each: LARGE.length + 100, all: 2 * LARGE.length, spare: 0 };
+  const answers = { each: LARGE.length + 100, all: 2 * LARGE.length, spare: 0 };
   const { fetched, sendAhead } = await served(
     () => Promise.resolve({ statusCode: 200, headers: { 'Content-Type': 'text/plain' }, body: LARGE }),
-    { publicAnswers },
+    { public: { ...REQUEST_LIMITS.public, answers } },
   );
   const socket = sendAhead(1);
   await once(socket, 'readable');
@@ -140,9 +136,9 @@ test('answers that nobody takes have a room: who fills it is told to come back, 
 });
 
 test('a connection that ends gives back the room of its answer', async () => {
-  const publicAnswers = { each: LARGE.length, all: LARGE.length, spare: 0 };
+  const answers = { each: LARGE.length, all: LARGE.length, spare: 0 };
   const { fetched, sendAhead } = await served(() => Promise.resolve({ statusCode: 200, body: LARGE }), {
-    publicAnswers,
+    public: { ...REQUEST_LIMITS.public, answers },
   });
   for (let n = 0; n < 3; n++) {
     const socket = sendAhead(1);
