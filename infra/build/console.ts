@@ -10,8 +10,15 @@ const ROOT = join(import.meta.dirname, '..', '..');
 const FOLDER = fileURLToPath(CONSOLE_FOLDER).replace(/\/$/, '');
 const ENTRY = 'lib/console/main.tsx';
 
-/** All that the console is made of: its sources, those of charts and HogQL, and how it is built. */
-const MADE_OF = ['lib/console', 'lib/charts', 'lib/hogql', 'infra/build/console.ts'];
+/** All that the console is made of: its sources with what they import, those of HogQL, and how it is built. */
+export const MADE_OF = [
+  'lib/basics',
+  'lib/charts',
+  'lib/console',
+  'lib/hogql',
+  'lib/http/markup.ts',
+  'infra/build/console.ts',
+];
 
 /** Returns what `CONSOLE_FOLDER` holds, which is made anew when what it is made of has changed: a second. */
 export const builtConsole = (): Promise<ConsoleBuild> => builtFolder(FOLDER, MADE_OF, build);

@@ -2,7 +2,7 @@
  * The house: a folder of `lib` imports from folders below it, never from above, types included. A reader may then take
  * any folder with those below it, and knows that nothing else can matter.
  */
-import { type Import, type Source, sourcesIn } from '../support/source.ts';
+import { type Import, reached, type Source, sourcesIn } from '../support/source.ts';
 
 /** From the top. A line holds one room; rooms of one family stand under each other. */
 const FLOORS = [
@@ -46,6 +46,7 @@ const FLOORS = [
 const CONTEXT = 'lib/ports/context.ts';
 
 const lib = sourcesIn('lib');
+const program = [...lib, ...sourcesIn('functions')];
 
 /** The room of a file and its floor, from the top; undefined: the file stands in no room. */
 function roomOf(path: string): { readonly name: string; readonly floor: number } | undefined {
@@ -81,16 +82,6 @@ function circles(sources: readonly Source[]): string[] {
   return found;
 }
 
-/** All files that a file reaches by imports that are there when the program runs, itself included. */
-function reached(from: string): string[] {
-  const byPath = new Map([...lib, ...sourcesIn('functions')].map((source) => [source.path, source]));
-  const seen = new Set([from]);
-  for (const path of seen) {
-    for (const one of byPath.get(path)?.imports ?? []) if (!one.isType && byPath.has(one.from)) seen.add(one.from);
-  }
-  return [...seen].toSorted();
-}
-
 describe('the house', () => {
   test('has every file of lib in a room', () => {
     expect(lib.filter(({ path }) => roomOf(path) === undefined).map(({ path }) => path)).toEqual([]);
@@ -110,7 +101,7 @@ describe('the house', () => {
   });
 
   test('lets the authorizer reach no resource but keys', () => {
-    const rooms = reached('functions/authorizer.ts').flatMap((path) => roomOf(path)?.name ?? []);
+    const rooms = reached(program, 'functions/authorizer.ts').flatMap((path) => roomOf(path)?.name ?? []);
     expect(
       [...new Set(rooms)].filter(
         (name) => !['api', 'accounts/personal-api-keys', 'http', 'ports', 'basics'].includes(name),
@@ -119,7 +110,7 @@ describe('the house', () => {
   });
 
   test('lets the delivery of an interval reach nothing of the API', () => {
-    const files = reached('functions/steps/send-interval.ts');
+    const files = reached(program, 'functions/steps/send-interval.ts');
     expect(files.filter((path) => /^lib\/(api|exports\/resource)\//.test(path))).toEqual([]);
   });
 });

@@ -35,6 +35,16 @@ export function sourcesIn(folder: string): Source[] {
     .map((path) => sourceOf(path, readFileSync(join(ROOT, path), 'utf8')));
 }
 
+/** Returns all of these files that some of them reach by imports that are there when the program runs, themselves included. */
+export function reached(sources: readonly Source[], ...from: readonly string[]): string[] {
+  const byPath = new Map(sources.map((source) => [source.path, source]));
+  const seen = new Set(from);
+  for (const path of seen) {
+    for (const one of byPath.get(path)?.imports ?? []) if (!one.isType && byPath.has(one.from)) seen.add(one.from);
+  }
+  return [...seen].toSorted();
+}
+
 interface Node {
   readonly type?: string;
   readonly [member: string]: unknown;
