@@ -7,13 +7,13 @@ import { RouterProvider } from '@tanstack/react-router';
 import { setNonce } from 'get-nonce';
 import { lazy, StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
+import { SECOND_MS } from '../basics/units.ts';
 import { Refusal } from './client/api.ts';
 import { onNextVisitor } from './client/session.ts';
 import { LoadedLater } from './parts/loaded-later.tsx';
 import { router } from './router.tsx';
 import { theme, variables } from './theme.ts';
 
-const SECOND_MS = 1_000;
 const RETRIES = 2;
 
 const Notifications = lazy(async () => ({ default: (await import('@mantine/notifications')).Notifications }));

@@ -1,9 +1,8 @@
 /** What the key may do, and where its user is. */
 import { useQuery } from '@tanstack/react-query';
+import { MINUTE_MS } from '../../basics/units.ts';
 import { ADDRESS, answered, api, Refusal, type Schemas, type Versioned, versioned } from './api.ts';
 import { useSessionKey } from './session.ts';
-
-const MINUTE_MS = 60_000;
 
 /** Returns the key that somebody has signed in with, as the API describes it. */
 export function useOwnKey() {

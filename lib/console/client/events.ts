@@ -1,5 +1,6 @@
 /** What happened in a project, and who did it. */
 import { useQuery } from '@tanstack/react-query';
+import { MINUTE_MS } from '../../basics/units.ts';
 import { answered, api, type Schemas } from './api.ts';
 import { usePaged } from './paged.ts';
 
@@ -42,7 +43,6 @@ export function useEvents(project: string, filter: EventFilter, follow: boolean)
   });
 }
 
-const MINUTE_MS = 60_000;
 const HOUR_MINUTES = 60;
 const DAY_HOURS = 24;
 

@@ -1,6 +1,7 @@
 /** Batch exports of a project, their runs, logs and backfills. */
 import { keepPreviousData, useQueries, useQuery } from '@tanstack/react-query';
 import type { paths } from '../../../build/types/api.d.ts';
+import { HOUR_MS } from '../../basics/units.ts';
 import { answered, api, cursorOf, ifMatch, Refusal, type Schemas, type Versioned, versioned } from './api.ts';
 import { INTERVALS_MS } from './intervals.ts';
 import { rowsOfPage, useLong, usePaged } from './paged.ts';
@@ -12,7 +13,6 @@ export type Backfill = Schemas['BatchExportBackfill'];
 
 const RUNS_PAGE = 50;
 const LOG_PAGE = 200;
-const HOUR_MS = 3_600_000;
 
 /** Is a run or a backfill still under way? */
 export const isOpen = ({ status }: { readonly status: Run['status'] }): boolean =>

@@ -1,5 +1,6 @@
 /** Files that become events: how they are sent, read and imported. */
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { MIB } from '../../basics/units.ts';
 import { answered, api, refusedHere, type Schemas } from './api.ts';
 import { rowsOfPage } from './paged.ts';
 import { polled } from './polling.ts';
@@ -9,7 +10,7 @@ export type Preview = Schemas['ImportPreview'];
 export type Reading = Schemas['ImportsStartRequest'];
 
 /** A file is sent in parts of so many bytes: each must come through within a minute. */
-const PART_BYTES = 2 * 1024 * 1024;
+const PART_BYTES = 2 * MIB;
 /** A part that did not come through is sent again, after so long, so often. */
 const RETRY_MS = 1_000;
 const ATTEMPTS = 5;

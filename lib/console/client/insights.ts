@@ -1,5 +1,6 @@
 /** Saved questions of a project, and what they answer. */
 import { keepPreviousData, queryOptions, useQuery } from '@tanstack/react-query';
+import { MINUTE_MS } from '../../basics/units.ts';
 import type { Answered } from '../../charts/describe/describer.ts';
 import { answerOf, askQuery, whenAnswered } from './answers.ts';
 import { answered, api, ifMatch, Refusal, type Schemas, type Versioned, versioned } from './api.ts';
@@ -179,7 +180,7 @@ export function tileAnswer(board: BoardView, insight: Schemas['TileInsight']) {
   return queryOptions({
     queryKey: ['tile-answer', project, id, filters, override, insight.id, insight.query],
     ...whileBusy,
-    staleTime: 60_000,
+    staleTime: MINUTE_MS,
     placeholderData: toldAnswer(board, insight),
     queryFn: async ({ signal }) => {
       const ask = () =>

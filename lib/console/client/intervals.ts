@@ -1,19 +1,18 @@
 /** The intervals of an export: how long they are, and the strip that shows how each went. */
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../basics/units.ts';
 import type { Schemas } from './schemas.ts';
 
 type Run = Schemas['BatchExportRunDetail'];
 type Frequency = Schemas['BatchExport']['interval'];
 
-const HOUR_MS = 3_600_000;
-const DAY_MS = 24 * HOUR_MS;
 const WEEK_MS = 7 * DAY_MS;
 
 /** 1970 began on a Thursday; weeks of exports begin on Sunday. */
 const FIRST_SUNDAY_MS = 3 * DAY_MS;
 
 export const INTERVALS_MS: Readonly<Record<Frequency, number>> = {
-  'every 5 minutes': HOUR_MS / 12,
-  'every 15 minutes': HOUR_MS / 4,
+  'every 5 minutes': 5 * MINUTE_MS,
+  'every 15 minutes': 15 * MINUTE_MS,
   hour: HOUR_MS,
   day: DAY_MS,
   week: WEEK_MS,

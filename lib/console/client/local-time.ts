@@ -1,6 +1,5 @@
 /** Instants by the clock of the reader or of a zone: in fields of date and time, and in words. */
-
-const DAY_MS = 86_400_000;
+import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../basics/units.ts';
 
 /** Returns an instant as a field of date and time has it, `2026-01-05T07:00`, by the clock of a zone; default: of the reader. */
 export const zonedOf = (at: string | number, timeZone?: string): string =>
@@ -29,9 +28,9 @@ export function instantOf(field: string, timeZone?: string): string {
 }
 
 const UNITS = [
-  ['hour', 3_600_000],
-  ['minute', 60_000],
-  ['second', 1_000],
+  ['hour', HOUR_MS],
+  ['minute', MINUTE_MS],
+  ['second', SECOND_MS],
 ] as const;
 
 const words = new Intl.RelativeTimeFormat('en', { numeric: 'auto' });
@@ -46,6 +45,6 @@ const dayOf = (ms: number): number => {
 export function fromNow(ms: number, now: number): string {
   const apart = ms - now;
   if (Math.abs(apart) >= DAY_MS) return words.format(dayOf(ms) - dayOf(now), 'day');
-  const [unit, length] = UNITS.find(([, size]) => Math.abs(apart) >= size) ?? ['second', 1_000];
+  const [unit, length] = UNITS.find(([, size]) => Math.abs(apart) >= size) ?? ['second', SECOND_MS];
   return words.format(Math.trunc(apart / length), unit);
 }

@@ -1,5 +1,6 @@
 /** The names that properties have, and the values that they had lately: what forms complete. */
 import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query';
+import { MINUTE_MS } from '../../basics/units.ts';
 import { askQuery } from './answers.ts';
 import { answered, api } from './api.ts';
 import { dataRange } from './data-range.ts';
@@ -9,7 +10,6 @@ import type { PropertyType } from './property-filters.ts';
 /** The service gives so many at once. */
 const MOST_NAMES = 100;
 const MOST_VALUES = 50;
-const STALE_MS = 60_000;
 
 /** Whose property it is. */
 export type NamedType = Exclude<PropertyType, 'hogql'>;
@@ -19,7 +19,7 @@ function useNamesLike(project: string, type: NamedType, search: string, isAsked:
     queryKey: ['property-names', project, type, search],
     enabled: isAsked,
     retry: false,
-    staleTime: STALE_MS,
+    staleTime: MINUTE_MS,
     placeholderData: keepPreviousData,
     queryFn: () =>
       answered(
@@ -51,7 +51,7 @@ export function usePropertyValues(project: string, type: NamedType, property: st
     queryKey: ['property-values', project, type, property],
     enabled: isAsked && property !== '',
     retry: false,
-    staleTime: STALE_MS,
+    staleTime: MINUTE_MS,
     queryFn: async ({ signal }) => {
       const dateRange = await queries.ensureQueryData(dataRange(project));
       if (dateRange === null) return [];

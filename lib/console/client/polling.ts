@@ -1,11 +1,11 @@
 /** Asking again while something moves: soon while it does, less and less often while nothing changes. */
+import { MINUTE_MS } from '../../basics/units.ts';
 
 const FIRST_MS = 1_000;
 const GROWTH = 1.5;
 const LONGEST_MS = 30_000;
 /** Nobody waits for longer before what they have just sent. */
 const AWAITED_MS = 3_000;
-const MINUTE_MS = 60_000;
 
 interface Asked {
   readonly state: { readonly data: unknown; readonly dataUpdateCount: number; readonly errorUpdateCount: number };

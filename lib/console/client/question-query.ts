@@ -1,4 +1,6 @@
 /** A question as the API takes it, and a query as the form has it. */
+
+import { counted } from '../../basics/text.ts';
 import { chosen, covers, isSame, type Json, list, object, sourceIn, text } from './json.ts';
 import { type Form, patched, said, within } from './kept-members.ts';
 import { evenFilters, filtersIn, PROPERTY_TYPES, sentFilters } from './property-filters.ts';
@@ -6,7 +8,6 @@ import { KINDS, type QuestionKind } from './question-kinds.ts';
 import { DISPLAYS, INTERVALS, MATHS, OF_PROPERTY, PAGEVIEW, WINDOW_UNITS } from './question-options.ts';
 import { type Breakdown, FIRST_QUESTION, type Question, type Series } from './questions.ts';
 import type { Schemas } from './schemas.ts';
-import { counted } from './words.ts';
 
 type Trends = Schemas['TrendsQuery'];
 type TrendsSeries = Trends['series'][number];

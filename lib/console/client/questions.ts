@@ -1,9 +1,10 @@
 /** What somebody asks with the builder, as a form has it. */
+import { DAY_MS } from '../../basics/units.ts';
 import type { Json } from './json.ts';
 import { type Filter, nextKey, type PropertyType } from './property-filters.ts';
 import { type QuestionKind, TRAITS } from './question-kinds.ts';
 import { type Display, type Interval, type Math, OF_PROPERTY, PAGEVIEW, type WindowUnit } from './question-options.ts';
-import { DAY_MS, type DateRange } from './ranges.ts';
+import type { DateRange } from './ranges.ts';
 import type { Schemas } from './schemas.ts';
 
 export interface Series {

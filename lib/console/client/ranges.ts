@@ -1,4 +1,6 @@
 /** Ranges of dates, as the API and people say them. */
+import { dayOf } from '../../basics/days.ts';
+import { DAY_MS } from '../../basics/units.ts';
 
 /** Dates as filters of a dashboard say them; null: those that each insight has. */
 export interface DateRange {
@@ -28,10 +30,6 @@ export const daysOf = ({ date_from: from, date_to: to }: DateRange) => ({
   to: isDay(to) ? to : '',
 });
 
-export const DAY_MS = 86_400_000;
-
-const dayAt = (ms: number): string => new Date(ms).toISOString().slice(0, 10);
-
 /**
  * Returns the day before a range, as queries take it; undefined: it has no beginning. It is the first day of one that
  * begins so many hours ago, or with the year.
@@ -40,12 +38,12 @@ export function lastDayBefore({ date_from: from }: DateRange): string | undefine
   if (from === null || from === 'all') return undefined;
   const [, days] = /^-(\d+)d$/.exec(from) ?? [];
   if (days !== undefined) return `-${Number(days) + 1}d`;
-  return isDay(from) ? dayAt(Date.parse(from) - DAY_MS) : from;
+  return isDay(from) ? dayOf(Date.parse(from) - DAY_MS) : from;
 }
 
 /** Returns the day after a range; undefined: it lasts until now. */
 export const firstDayAfter = ({ date_to: to }: DateRange): string | undefined =>
-  isDay(to) ? dayAt(Date.parse(to) + DAY_MS) : undefined;
+  isDay(to) ? dayOf(Date.parse(to) + DAY_MS) : undefined;
 
 /** Returns a range as people say it; what is no day stays as it is. */
 export function rangeText({ date_from: from, date_to: to }: DateRange): string {

@@ -1,5 +1,7 @@
 /** Subscriptions of a project: what is sent where, and when. */
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { dayOf } from '../../basics/days.ts';
+import { DAY_MS } from '../../basics/units.ts';
 import { useProject } from './access.ts';
 import { answered, api, ifMatch, type Schemas, type Versioned, versioned } from './api.ts';
 import { changedOf } from './json.ts';
@@ -8,8 +10,6 @@ import { rowsOfPage } from './paged.ts';
 import { live } from './polling.ts';
 
 export type Subscription = Schemas['Subscription'];
-
-const DAY_MS = 86_400_000;
 
 /** What is sent: a dashboard or an insight. */
 export interface Subject {
@@ -77,7 +77,7 @@ export function useZone(project: string): string | undefined {
 /** Returns what the form begins with: each Monday morning from tomorrow on. */
 export function newSubscription(zone: string): SubscriptionValues {
   const [today = ''] = zonedOf(Date.now(), zone).split('T');
-  const tomorrow = new Date(Date.parse(today) + DAY_MS).toISOString().slice(0, today.length);
+  const tomorrow = dayOf(Date.parse(today) + DAY_MS);
   return {
     title: '',
     target_type: 'webhook',

@@ -1,4 +1,5 @@
 import { Box, Code, Stack, Text } from '@mantine/core';
+import { shortened } from '../../basics/text.ts';
 import { answered, api, type Schemas } from '../client/api.ts';
 import { ADMIN, levelName } from '../client/organization.ts';
 import { usePaged } from '../client/paged.ts';
@@ -121,5 +122,5 @@ const LONGEST = 120;
 function short(value: unknown, field: string): string {
   if (field === 'level' && typeof value === 'number') return levelName(value);
   const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? 'nothing');
-  return text.length > LONGEST ? `${text.slice(0, LONGEST)}…` : text;
+  return shortened(text, LONGEST);
 }

@@ -2,6 +2,7 @@ import { Group, Stack, Text, TextInput } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { useQueryClient } from '@tanstack/react-query';
 import { lazy } from 'react';
+import { counted } from '../../basics/text.ts';
 import type { Place } from '../../charts/places.ts';
 import type { Schemas, Versioned } from '../client/api.ts';
 import {
@@ -14,7 +15,6 @@ import {
   useDashboard,
   writeDashboard,
 } from '../client/dashboards.ts';
-import { counted } from '../client/words.ts';
 import { useNavigateFromHere, useParam } from '../parts/address.ts';
 import { ConfirmButton } from '../parts/confirm-button.tsx';
 import { type Disputed, disputedFields } from '../parts/conflict-notice.tsx';

@@ -1,8 +1,8 @@
 import { Group, Stack, Text } from '@mantine/core';
 import { useMediaQuery } from '@mantine/hooks';
+import { counted } from '../../basics/text.ts';
 import { type BatchExport, type Run, useExports, useLag } from '../client/exports.ts';
 import { asNumbered } from '../client/paged.ts';
-import { counted } from '../client/words.ts';
 import { usePage, useParam, useView } from '../parts/address.ts';
 import { Instant } from '../parts/instant.tsx';
 import { Label } from '../parts/label.tsx';

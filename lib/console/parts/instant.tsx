@@ -1,9 +1,10 @@
 import { Text, type TextProps } from '@mantine/core';
 import { useSyncExternalStore } from 'react';
+import { DAY_MS } from '../../basics/units.ts';
 import { fromNow } from '../client/local-time.ts';
 
 /** What is further away is told as a date: nobody counts back so many days. */
-const WORDS_MS = 28 * 86_400_000;
+const WORDS_MS = 28 * DAY_MS;
 
 const date = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium' });
 const CLOCK = { dateStyle: 'medium', timeStyle: 'long' } as const;

@@ -1,7 +1,7 @@
 import { Autocomplete, Group, Text } from '@mantine/core';
 import { useState } from 'react';
+import { counted } from '../../basics/text.ts';
 import { type NamedType, usePropertyNames, usePropertyValues } from '../client/names.ts';
-import { counted } from '../client/words.ts';
 import { useParam } from './address.ts';
 import { useSettled } from './typing.ts';
 

@@ -1,7 +1,7 @@
 import { Button, Group, Select, Stack } from '@mantine/core';
 import type { ReactNode } from 'react';
+import { capitalized } from '../../basics/text.ts';
 import { PROPERTY_TYPES, type PropertyType } from '../client/property-filters.ts';
-import { capitalized } from '../client/words.ts';
 import { RemoveIcon } from './remove-icon.tsx';
 
 /** What is of a property, or in HogQL. */

@@ -2,12 +2,12 @@ import { ActionIcon, Box, Card, Group, Skeleton, Text, VisuallyHidden } from '@m
 import { useInViewport, useMediaQuery } from '@mantine/hooks';
 import { useQuery } from '@tanstack/react-query';
 import { type KeyboardEvent, type PointerEvent, type ReactNode, type Ref, useState } from 'react';
+import { counted } from '../../../basics/text.ts';
 import { COLUMNS, type Place, placesOf } from '../../../charts/places.ts';
 import type { Tile } from '../../client/dashboards.ts';
 import { type BoardView, insightName, tileAnswer, toldAnswer, unheededBy } from '../../client/insights.ts';
 import { moved, pastNext } from '../../client/layout.ts';
 import { eachMinute } from '../../client/polling.ts';
-import { counted } from '../../client/words.ts';
 import { Computed } from '../insights/computed.tsx';
 import { LazyChart } from '../insights/lazy-chart.tsx';
 import { useKeptFocus } from '../kept-focus.ts';

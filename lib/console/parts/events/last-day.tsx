@@ -1,6 +1,6 @@
 import { Group, Text } from '@mantine/core';
+import { counted } from '../../../basics/text.ts';
 import { useHourlyArrivals } from '../../client/events.ts';
-import { counted } from '../../client/words.ts';
 
 const HEIGHT = 32;
 const WIDTH = 8;

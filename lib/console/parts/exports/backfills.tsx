@@ -1,10 +1,10 @@
 import { Alert, Button, Card, Group, Progress, Stack, Text, TextInput } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
+import { counted } from '../../../basics/text.ts';
 import { answered, api, type Schemas } from '../../client/api.ts';
 import { type Backfill, isOpen, useBackfills } from '../../client/exports.ts';
 import { instantOf } from '../../client/local-time.ts';
-import { counted } from '../../client/words.ts';
 import { ActButton } from '../act-button.tsx';
 import { useForm } from '../form.ts';
 import { Heading } from '../heading.tsx';

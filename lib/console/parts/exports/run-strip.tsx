@@ -1,5 +1,7 @@
 import { Box, Button, Group, Select, Stack, Text, TextInput, Tooltip, UnstyledButton } from '@mantine/core';
 import { type KeyboardEvent, useState } from 'react';
+import { dayOf } from '../../../basics/days.ts';
+import { DAY_MS } from '../../../basics/units.ts';
 import { type BatchExport, type Run, useRunsBetween } from '../../client/exports.ts';
 import { type StripCell, stripOf, stripRows } from '../../client/intervals.ts';
 import { useView } from '../address.ts';
@@ -20,10 +22,8 @@ const LOOKS: Readonly<Record<Run['status'], readonly [color: string, sign: strin
 };
 
 const CELL_PX = 18;
-const DAY_MS = 86_400_000;
 
 const iso = (instant: number): string => new Date(instant).toISOString();
-const day = (instant: number): string => iso(instant).slice(0, 10);
 
 const STEPS: Readonly<Record<string, readonly [across: number, down: number]>> = {
   ArrowLeft: [-1, 0],
@@ -78,7 +78,7 @@ export function RunStrip({ project, one, open }: RunStripProps) {
   const upTo = (instant: number): void => setView({ until: instant < now ? iso(instant) : undefined });
   const rows = stripRows(strip, data?.runs ?? [], now);
   const nameOf = (start: number): string =>
-    strip.row < DAY_MS ? iso(start).slice(0, 16).replace('T', ' ') : day(start);
+    strip.row < DAY_MS ? iso(start).slice(0, 16).replace('T', ' ') : dayOf(start);
   const ran = rows.flatMap(({ cells }) => cells).filter(({ run }) => run !== undefined);
   const current = ran.some(({ start }) => start === last) ? last : ran[0]?.start;
   return (
@@ -95,8 +95,8 @@ export function RunStrip({ project, one, open }: RunStripProps) {
         <TextInput
           type="date"
           label="Up to (UTC)"
-          max={day(now)}
-          value={day(to - 1)}
+          max={dayOf(now)}
+          value={dayOf(to - 1)}
           onChange={(event) => {
             const chosen = Date.parse(event.currentTarget.value);
             if (!Number.isNaN(chosen)) upTo(chosen + DAY_MS);

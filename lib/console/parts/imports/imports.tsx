@@ -1,6 +1,7 @@
 import { Group, Progress, Stack, Text } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
+import { counted } from '../../../basics/text.ts';
 import { answered, api } from '../../client/api.ts';
 import {
   cancelImport,
@@ -13,7 +14,6 @@ import {
 } from '../../client/imports.ts';
 import { backfillRanges } from '../../client/intervals.ts';
 import { asNumbered } from '../../client/paged.ts';
-import { counted } from '../../client/words.ts';
 import { ActButton } from '../act-button.tsx';
 import { ConfirmButton } from '../confirm-button.tsx';
 import { Instant } from '../instant.tsx';

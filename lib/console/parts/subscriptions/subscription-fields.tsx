@@ -1,7 +1,7 @@
 import { Checkbox, Group, MultiSelect, PasswordInput, Select, TextInput } from '@mantine/core';
+import { capitalized } from '../../../basics/text.ts';
 import type { Option } from '../../client/json.ts';
 import { hasDays, type SubscriptionValues } from '../../client/subscriptions.ts';
-import { capitalized } from '../../client/words.ts';
 import type { Form } from '../form.ts';
 import { faultOf } from '../problem.tsx';
 
