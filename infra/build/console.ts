@@ -17,6 +17,7 @@ export const MADE_OF = [
   'lib/console',
   'lib/hogql',
   'lib/http/markup.ts',
+  'lib/lake/intervals.ts',
   'infra/build/console.ts',
 ];
 

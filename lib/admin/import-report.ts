@@ -1,8 +1,9 @@
 import { plain } from '../basics/plain.ts';
 import { counted } from '../basics/text.ts';
-import { backfillRanges, type NeededBackfill } from '../exports/resource/import-backfills.ts';
+import type { NeededBackfill } from '../exports/resource/import-backfills.ts';
 import { wireInstant } from '../http/instant.ts';
 import type { ImportReport } from '../lake/import/import.ts';
+import { backfillRanges } from '../lake/intervals.ts';
 import { lacksColumns } from '../lake/sources/open.ts';
 
 const isoRange = ({ from, to }: { from: number; to: number }) => ({ start: wireInstant(from), end: wireInstant(to) });

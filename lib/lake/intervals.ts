@@ -93,3 +93,39 @@ export function slice(intervals: Intervals, n: number, limit: number): Interval[
   const length = Math.max(0, Math.min(limit, intervals.count - n));
   return Array.from({ length }, (_, i) => intervals.at(n + i));
 }
+
+/** The intervals of one backfill: 2,084 batches of 96, whose history fits into an execution's 25,000 events. */
+export const MAX_BACKFILL_INTERVALS = 200_000;
+
+/**
+ * The frequency by which a range has the most intervals. What its backfill may have, that of every other may, too, and of an
+ * export whose frequency has changed: each edge that an interval ever had is one of its.
+ */
+const FINEST = 'every 5 minutes';
+
+const isBackfill = ({ from, to }: ArrivalRange): boolean =>
+  intervalsBetween(from, to, FINEST).count <= MAX_BACKFILL_INTERVALS;
+
+/**
+ * Returns the fewest ranges in which backfills of any export deliver these, which come in order: neighbours are one as long
+ * as a backfill may have so many intervals, and what is longer is cut, where every frequency has an edge.
+ */
+export function backfillRanges(needed: readonly ArrivalRange[]): ArrivalRange[] {
+  const backfills: ArrivalRange[] = [];
+  for (const range of needed) {
+    const last = backfills.at(-1) ?? { from: range.from, to: Number.NEGATIVE_INFINITY };
+    const longer = { from: last.from, to: range.to };
+    // Two backfills of one week would both deliver it, where that is an interval.
+    const isNear = isBackfill(longer) || alignDown(range.from, 'week') < last.to;
+    if (isNear) backfills.pop();
+    backfills.push(...cut(isNear ? longer : range));
+  }
+  return backfills;
+}
+
+/** Returns a range in pieces that a backfill may have. */
+function cut({ from, to }: ArrivalRange): ArrivalRange[] {
+  if (isBackfill({ from, to })) return [{ from, to }];
+  const edge = alignDown(alignDown(from, FINEST) + MAX_BACKFILL_INTERVALS * LENGTH[FINEST], 'week');
+  return [{ from, to: edge }, ...cut({ from: edge, to })];
+}

@@ -2,8 +2,8 @@
 import { keepPreviousData, useQueries, useQuery } from '@tanstack/react-query';
 import type { paths } from '../../../build/types/api.d.ts';
 import { HOUR_MS } from '../../basics/units.ts';
+import { LENGTH } from '../../lake/intervals.ts';
 import { answered, api, cursorOf, ifMatch, Refusal, type Schemas, type Versioned, versioned } from './api.ts';
-import { INTERVALS_MS } from './intervals.ts';
 import { rowsOfPage, useLong, usePaged } from './paged.ts';
 import { live, polled } from './polling.ts';
 
@@ -190,7 +190,7 @@ interface Lag {
 function lagOf({ interval, created_at, start_at, end_at }: BatchExport, until: string): Lag {
   const from = Math.max(...[until, created_at, start_at ?? created_at].map((at) => Date.parse(at)));
   const now = Math.min(Date.now(), end_at === null ? Number.POSITIVE_INFINITY : Date.parse(end_at));
-  return { until, behind: Math.max(0, Math.floor((now - from) / INTERVALS_MS[interval])) };
+  return { until, behind: Math.max(0, Math.floor((now - from) / LENGTH[interval])) };
 }
 
 /**

@@ -1,65 +1,12 @@
-/** The intervals of an export: how long they are, and the strip that shows how each went. */
-import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../basics/units.ts';
+/** The strip that shows how each interval of an export went. */
+import { DAY_MS, HOUR_MS } from '../../basics/units.ts';
+import { alignDown, type Frequency, LENGTH } from '../../lake/intervals.ts';
 import type { Schemas } from './schemas.ts';
 
 type Run = Schemas['BatchExportRunDetail'];
-type Frequency = Schemas['BatchExport']['interval'];
-
-const WEEK_MS = 7 * DAY_MS;
 
 /** 1970 began on a Thursday; weeks of exports begin on Sunday. */
 const FIRST_SUNDAY_MS = 3 * DAY_MS;
-
-export const INTERVALS_MS: Readonly<Record<Frequency, number>> = {
-  'every 5 minutes': 5 * MINUTE_MS,
-  'every 15 minutes': 15 * MINUTE_MS,
-  hour: HOUR_MS,
-  day: DAY_MS,
-  week: WEEK_MS,
-};
-
-/** The shortest interval, by which a range has the most. */
-const FINEST_MS = INTERVALS_MS['every 5 minutes'];
-
-/** The intervals that a backfill may have. */
-const MOST_INTERVALS = 200_000;
-
-interface BackfillRange {
-  readonly start_at: string;
-  readonly end_at: string;
-}
-
-/** Returns when the week of an instant begins; both are milliseconds since 1970. */
-const weekOf = (instant: number): number =>
-  Math.floor((instant - FIRST_SUNDAY_MS) / WEEK_MS) * WEEK_MS + FIRST_SUNDAY_MS;
-
-/** Returns when the last interval ends that a backfill may have that begins then, in milliseconds since 1970. */
-const farthestEnd = (start: string): number => (Math.floor(Date.parse(start) / FINEST_MS) + MOST_INTERVALS) * FINEST_MS;
-
-/**
- * Returns the fewest ranges in which backfills of any export, also of one whose frequency has changed, deliver those that an
- * import tells, in order, in the form in which the API takes them: near ones are one, and what is longer than a backfill may
- * be is cut, at the beginning of a week.
- */
-export function backfillRanges(
-  needed: readonly { readonly start: string; readonly end: string }[],
-): readonly BackfillRange[] {
-  const backfills: BackfillRange[] = [];
-  for (const { start, end } of needed) {
-    const { start_at: lastStart, end_at: lastEnd } = backfills.at(-1) ?? { start_at: start, end_at: '' };
-    // Two backfills of one week would both deliver it, where that is an interval.
-    const isNear = Date.parse(end) <= farthestEnd(lastStart) || weekOf(Date.parse(start)) < Date.parse(lastEnd);
-    if (isNear) backfills.pop();
-    let start_at = isNear ? lastStart : start;
-    while (Date.parse(end) > farthestEnd(start_at)) {
-      const end_at = new Date(weekOf(farthestEnd(start_at))).toISOString();
-      backfills.push({ start_at, end_at });
-      start_at = end_at;
-    }
-    backfills.push({ start_at, end_at: end });
-  }
-  return backfills;
-}
 
 interface Span {
   readonly value: string;
@@ -113,7 +60,7 @@ const SHAPES: Readonly<Record<Frequency, Shape>> = {
     usual: 'week',
   },
   day: {
-    row: WEEK_MS,
+    row: LENGTH.week,
     origin: FIRST_SUNDAY_MS,
     marks: { 0: 'Su', 1: 'Mo', 2: 'Tu', 3: 'We', 4: 'Th', 5: 'Fr', 6: 'Sa' },
     spans: [
@@ -124,7 +71,7 @@ const SHAPES: Readonly<Record<Frequency, Shape>> = {
     usual: 'month',
   },
   week: {
-    row: 13 * WEEK_MS,
+    row: 13 * LENGTH.week,
     origin: FIRST_SUNDAY_MS,
     marks: {},
     spans: [
@@ -155,10 +102,10 @@ export function stripOf(
   const { row, origin, spans, usual } = shape;
   const known = (value: string | undefined): Span | undefined => spans.find((one) => one.value === value);
   const span = known(wanted) ?? known(usual) ?? { value: usual, label: usual, rows: 1 };
-  const cell = INTERVALS_MS[interval];
+  const cell = LENGTH[interval];
   const end = (instant: number): number => Math.ceil((instant - origin) / row) * row + origin;
   // A row of which no interval has ended yet would be empty.
-  const newest = end(Math.floor((now - origin) / cell) * cell + origin);
+  const newest = end(alignDown(now, interval));
   const asked = Date.parse(until);
   const to = Number.isNaN(asked) ? newest : Math.min(end(asked), newest);
   return { ...shape, span, cell, from: to - span.rows * row, to, isCurrent: to === newest };

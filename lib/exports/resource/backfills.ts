@@ -5,7 +5,7 @@ import { MINUTE_MS } from '../../basics/units.ts';
 import { wireInstant } from '../../http/instant.ts';
 import { jobOps } from '../../jobs/job.ts';
 import { filesBetween } from '../../lake/catalog.ts';
-import type { ArrivalRange } from '../../lake/intervals.ts';
+import { type ArrivalRange, MAX_BACKFILL_INTERVALS } from '../../lake/intervals.ts';
 import type { Context } from '../../ports/context.ts';
 import { fail, invalid } from '../../ports/errors.ts';
 import { keys, places } from '../../ports/table/keys.ts';
@@ -18,16 +18,7 @@ import type { RunItem } from '../records/runs/model.ts';
 import { triedAtOnce } from '../runs/back-off.ts';
 import { batchField } from '../runs/backfill.ts';
 import { amountIn, laterArrivals, scanOf } from '../runs/estimate.ts';
-import {
-  type Active,
-  backfillRange,
-  claim,
-  intervalAt,
-  intervalsOf,
-  MAX_BACKFILL_INTERVALS,
-  MAX_CLAIMS,
-  type Plan,
-} from '../runs/plan.ts';
+import { type Active, backfillRange, claim, intervalAt, intervalsOf, MAX_CLAIMS, type Plan } from '../runs/plan.ts';
 import { reapBackfill } from '../runs/reap.ts';
 import { nextLook } from '../runs/retention.ts';
 import { isOpen, rangeText } from '../runs/run.ts';

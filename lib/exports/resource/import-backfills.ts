@@ -1,10 +1,10 @@
-import { type ArrivalHours, type ArrivalRange, alignDown, intervalsBetween, LENGTH } from '../../lake/intervals.ts';
+import type { ArrivalHours, ArrivalRange } from '../../lake/intervals.ts';
 import type { Model } from '../../lake/schema.ts';
 import { keys, ranges } from '../../ports/table/keys.ts';
 import { picked } from '../../ports/table/list-all.ts';
 import type { Table } from '../../ports/table/table.ts';
 import type { BatchExportItem } from '../records/model.ts';
-import { MAX_BACKFILL_INTERVALS, planOf } from '../runs/plan.ts';
+import { planOf } from '../runs/plan.ts';
 
 /**
  * A range of arrivals that an export's schedule has run or passed over, in whole hours; a backfill rounds them to its
@@ -70,37 +70,4 @@ function joined(ranges: readonly ArrivalRange[], most: number): readonly Arrival
     from: ranges[first]?.from ?? 0,
     to: ranges[(firsts[n + 1] ?? ranges.length) - 1]?.to ?? 0,
   }));
-}
-
-/**
- * The frequency by which a range has the most intervals. What its backfill may have, that of every other may, too, and of an
- * export whose frequency has changed: each edge that an interval ever had is one of its.
- */
-const FINEST = 'every 5 minutes';
-
-const isBackfill = ({ from, to }: ArrivalRange): boolean =>
-  intervalsBetween(from, to, FINEST).count <= MAX_BACKFILL_INTERVALS;
-
-/**
- * Returns the fewest ranges in which backfills of any export deliver these, which come in order: neighbours are one as long
- * as a backfill may have so many intervals, and what is longer is cut, where every frequency has an edge.
- */
-export function backfillRanges(needed: readonly ArrivalRange[]): ArrivalRange[] {
-  const backfills: ArrivalRange[] = [];
-  for (const range of needed) {
-    const last = backfills.at(-1) ?? { from: range.from, to: Number.NEGATIVE_INFINITY };
-    const longer = { from: last.from, to: range.to };
-    // Two backfills of one week would both deliver it, where that is an interval.
-    const isNear = isBackfill(longer) || alignDown(range.from, 'week') < last.to;
-    if (isNear) backfills.pop();
-    backfills.push(...cut(isNear ? longer : range));
-  }
-  return backfills;
-}
-
-/** Returns a range in pieces that a backfill may have. */
-function cut({ from, to }: ArrivalRange): ArrivalRange[] {
-  if (isBackfill({ from, to })) return [{ from, to }];
-  const edge = alignDown(alignDown(from, FINEST) + MAX_BACKFILL_INTERVALS * LENGTH[FINEST], 'week');
-  return [{ from, to: edge }, ...cut({ from: edge, to })];
 }

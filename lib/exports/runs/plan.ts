@@ -90,9 +90,6 @@ interface Timing {
 /** The intervals of one batch: 96 runs, plan, job, export and backfill fill a transaction of 100. */
 export const BATCH_SIZE = 96;
 
-/** The intervals of one backfill: 2,084 batches of 96, whose history fits into an execution's 25,000 events. */
-export const MAX_BACKFILL_INTERVALS = 200_000;
-
 /** The ranges that a plan keeps apart: 60 KB at 60 to 75 bytes each. */
 export const MAX_RANGES = 800;
 

@@ -1,7 +1,7 @@
 import { importText, problemText } from '../../../lib/admin/import-report.ts';
 import { HOUR_MS } from '../../../lib/basics/units.ts';
-import { intervalsOf, MAX_BACKFILL_INTERVALS } from '../../../lib/exports/runs/plan.ts';
-import { intervalsBetween, isOnGrid } from '../../../lib/lake/intervals.ts';
+import { intervalsOf } from '../../../lib/exports/runs/plan.ts';
+import { intervalsBetween, isOnGrid, MAX_BACKFILL_INTERVALS } from '../../../lib/lake/intervals.ts';
 
 const REPORT = {
   files: [],

@@ -1,13 +1,7 @@
 /** The strip of an export's intervals: which it holds, and what stands at each. */
-
-import * as fc from 'fast-check';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../lib/basics/units.ts';
-import { backfillRanges, INTERVALS_MS, stripOf, stripRows } from '../../../lib/console/client/intervals.ts';
+import { stripOf, stripRows } from '../../../lib/console/client/intervals.ts';
 import type { Schemas } from '../../../lib/console/client/schemas.ts';
-import { backfillRanges as printed } from '../../../lib/exports/resource/import-backfills.ts';
-import { wireInstant } from '../../../lib/http/instant.ts';
-import { alignDown } from '../../../lib/lake/intervals.ts';
-import { propertyRuns } from '../../support/property-runs.ts';
 
 type Run = Schemas['BatchExportRunDetail'];
 
@@ -100,42 +94,4 @@ test('what ran more often before stands in one cell by its worst run, what ran l
   expect(row?.cells[1]?.intervals).toBe(4);
   expect([strip.cell, strip.row]).toEqual([HOUR_MS, DAY_MS]);
   expect(stripOf('every 5 minutes', {}, NOW).cell).toBe(5 * MINUTE_MS);
-});
-
-test('what an import needs is delivered by as few backfills as the API takes, which cut weeks nowhere', () => {
-  const hours = ['2019-05-05T10', '2019-05-07T10', '2023-05-05T10'].map((hour) => ({
-    start: `${hour}:00:00Z`,
-    end: `${hour.slice(0, -2)}11:00:00Z`,
-  }));
-  expect(backfillRanges(hours)).toEqual([
-    { start_at: '2019-05-05T10:00:00Z', end_at: '2019-05-07T11:00:00Z' },
-    { start_at: '2023-05-05T10:00:00Z', end_at: '2023-05-05T11:00:00Z' },
-  ]);
-  const cut = backfillRanges([{ start: '2019-05-05T10:00:00Z', end: '2023-05-05T11:00:00Z' }]);
-  expect(cut).toHaveLength(3);
-  for (const { start_at, end_at } of cut) {
-    const intervals = (Date.parse(end_at) - Date.parse(start_at)) / INTERVALS_MS['every 5 minutes'];
-    expect(intervals).toBeLessThanOrEqual(200_000);
-  }
-  expect(cut.slice(1).map(({ start_at }) => new Date(start_at).getUTCDay())).toEqual([0, 0]);
-});
-
-test('the backfills that the console begins for an import are those that the command line prints, no two of one week', () => {
-  const minutes = fc.oneof(fc.nat(3 * 60), fc.nat(1_500_000), fc.constantFrom(999_400, 999_995, 1_000_000, 1_000_005));
-  const ranges = fc.array(fc.tuple(minutes, minutes), { minLength: 1, maxLength: 8 }).map((steps) => {
-    let end = Date.parse('2015-01-01T00:00:00Z');
-    return steps.map(([gap, length]) => {
-      const from = end + gap * MINUTE_MS;
-      end = from + (length + 1) * MINUTE_MS;
-      return { from, to: end };
-    });
-  });
-  const property = fc.property(ranges, (needed) => {
-    const begun = backfillRanges(needed.map(({ from, to }) => ({ start: wireInstant(from), end: wireInstant(to) })));
-    const inMs = begun.map(({ start_at, end_at }) => ({ from: Date.parse(start_at), to: Date.parse(end_at) }));
-    expect(inMs).toEqual(printed(needed));
-    const weeks = inMs.map(({ from, to }) => [alignDown(from, 'week'), alignDown(to - 1, 'week')] as const);
-    expect(weeks.every(([first], n) => n === 0 || first > (weeks[n - 1] as readonly [number, number])[1])).toBe(true);
-  });
-  fc.assert(property, { numRuns: propertyRuns(500) });
 });

@@ -1,13 +1,17 @@
 import * as fc from 'fast-check';
+import { MINUTE_MS } from '../../../lib/basics/units.ts';
 import {
   alignDown,
+  backfillRanges,
   chained,
   FREQUENCIES,
   intervalsBetween,
   isOnGrid,
   LENGTH,
+  MAX_BACKFILL_INTERVALS,
   slice,
 } from '../../../lib/lake/intervals.ts';
+import { propertyRuns } from '../../support/property-runs.ts';
 
 const at = (text: string): number => Date.parse(text);
 const interval = fc.constantFrom(...FREQUENCIES);
@@ -69,4 +73,37 @@ test('rows of intervals that are chained count on through their parts', () => {
   expect(both.at(23)).toEqual(day.at(23));
   expect(slice(both, 24, 96)).toEqual(slice(week, 0, 96));
   expect(() => both.at(30)).toThrow(RangeError);
+});
+
+test('ranges are delivered by as few backfills as there may be, which cut weeks nowhere', () => {
+  const range = (from: string, to: string) => ({ from: at(from), to: at(to) });
+  const hours = ['2019-05-05', '2019-05-07', '2023-05-05'].map((day) => range(`${day}T10:00:00Z`, `${day}T11:00:00Z`));
+  expect(backfillRanges(hours)).toEqual([
+    range('2019-05-05T10:00:00Z', '2019-05-07T11:00:00Z'),
+    range('2023-05-05T10:00:00Z', '2023-05-05T11:00:00Z'),
+  ]);
+  const cut = backfillRanges([range('2019-05-05T10:00:00Z', '2023-05-05T11:00:00Z')]);
+  expect(cut).toHaveLength(3);
+  for (const { from, to } of cut)
+    expect((to - from) / LENGTH['every 5 minutes']).toBeLessThanOrEqual(MAX_BACKFILL_INTERVALS);
+  expect(cut.slice(1).map(({ from }) => new Date(from).getUTCDay())).toEqual([0, 0]);
+});
+
+test('no two backfills of ranges are of one week', () => {
+  const minutes = fc.oneof(fc.nat(3 * 60), fc.nat(1_500_000), fc.constantFrom(999_400, 999_995, 1_000_000, 1_000_005));
+  const ranges = fc.array(fc.tuple(minutes, minutes), { minLength: 1, maxLength: 8 }).map((steps) => {
+    let end = at('2015-01-01T00:00:00Z');
+    return steps.map(([gap, length]) => {
+      const from = end + gap * MINUTE_MS;
+      end = from + (length + 1) * MINUTE_MS;
+      return { from, to: end };
+    });
+  });
+  const property = fc.property(ranges, (needed) => {
+    const weeks = backfillRanges(needed).map(
+      ({ from, to }) => [alignDown(from, 'week'), alignDown(to - 1, 'week')] as const,
+    );
+    expect(weeks.every(([first], n) => n === 0 || first > (weeks[n - 1] as readonly [number, number])[1])).toBe(true);
+  });
+  fc.assert(property, { numRuns: propertyRuns(500) });
 });

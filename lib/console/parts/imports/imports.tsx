@@ -2,6 +2,7 @@ import { Group, Progress, Stack, Text } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { counted } from '../../../basics/text.ts';
+import { backfillRanges } from '../../../lake/intervals.ts';
 import { answered, api } from '../../client/api.ts';
 import {
   cancelImport,
@@ -12,7 +13,6 @@ import {
   rejectedOf,
   useImports,
 } from '../../client/imports.ts';
-import { backfillRanges } from '../../client/intervals.ts';
 import { asNumbered } from '../../client/paged.ts';
 import { ActButton } from '../act-button.tsx';
 import { ConfirmButton } from '../confirm-button.tsx';
@@ -167,12 +167,15 @@ function Backfills({ project, one }: { readonly project: string; readonly one: I
   return [...byExport].map(([id, needed]) => {
     const name = needed[0]?.name ?? '';
     const params = { path: { project_id: project, id } };
-    const backfills = backfillRanges(needed);
-    const left = backfills.filter(({ start_at }) => !begun.includes(`${id} ${start_at}`));
+    const backfills = backfillRanges(
+      needed.map(({ start, end }) => ({ from: Date.parse(start), to: Date.parse(end) })),
+    );
+    const left = backfills.filter(({ from }) => !begun.includes(`${id} ${from}`));
     const begin = async (): Promise<void> => {
-      for (const range of left) {
-        await answered(api.POST('/api/projects/{project_id}/batch_exports/{id}/backfills/', { params, body: range }));
-        setBegun((before) => [...before, `${id} ${range.start_at}`]);
+      for (const { from, to } of left) {
+        const body = { start_at: new Date(from).toISOString(), end_at: new Date(to).toISOString() };
+        await answered(api.POST('/api/projects/{project_id}/batch_exports/{id}/backfills/', { params, body }));
+        setBegun((before) => [...before, `${id} ${from}`]);
       }
       tell(backfills.length === 1 ? `The backfill of ${name} has begun.` : `The backfills of ${name} have begun.`);
     };
