@@ -1,7 +1,7 @@
 /** What the key may do, and where its user is. */
 import { useQuery } from '@tanstack/react-query';
 import { MINUTE_MS } from '../../basics/units.ts';
-import { ADDRESS, answered, api, Refusal, type Schemas, type Versioned, versioned } from './api.ts';
+import { ADDRESS, type At, answered, api, Refusal, type Schemas, versioned } from './api.ts';
 import { useSessionKey } from './session.ts';
 
 /** Returns the key that somebody has signed in with, as the API describes it. */
@@ -59,19 +59,12 @@ export function useMe() {
   });
 }
 
-export const projectKey = (id: string) => ['project', id];
-
-/** Returns the project as it is now. */
-export const readProject = (id: string): Promise<Versioned<Schemas['Project']>> =>
-  versioned(api.GET('/api/projects/{project_id}/', { params: { path: { project_id: id } } }));
+export const projectAt = (id: string): At<Schemas['Project']> => ({
+  queryKey: ['project', id],
+  queryFn: () => versioned(api.GET('/api/projects/{project_id}/', { params: { path: { project_id: id } } })),
+});
 
 /** Returns a project, once it is asked for. */
 export function useProject(id: string, enabled = true) {
-  return useQuery({
-    queryKey: projectKey(id),
-    enabled,
-    staleTime: MINUTE_MS,
-    queryFn: () => readProject(id),
-    select: ({ value }) => value,
-  });
+  return useQuery({ ...projectAt(id), enabled, staleTime: MINUTE_MS, select: ({ value }) => value });
 }

@@ -1,6 +1,6 @@
 /** Alerts of a project: what they watch, what they found. */
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
-import { answered, api, ifMatch, type Schemas, type Versioned, versioned } from './api.ts';
+import { type At, answered, api, ifMatch, type Schemas, type Versioned, versioned } from './api.ts';
 import { changedOf } from './json.ts';
 import { rowsOfPage } from './paged.ts';
 import { live } from './polling.ts';
@@ -20,15 +20,11 @@ export function useAlerts(project: string, insight: number | undefined, page: nu
   });
 }
 
-export const alertKey = (project: string, id: string) => ['alert', project, id];
-
-/** Returns the alert as it is now. */
-export const readAlert = (project: string, id: string): Promise<Versioned<Alert>> =>
-  versioned(api.GET('/api/projects/{project_id}/alerts/{id}/', { params: { path: { project_id: project, id } } }));
-
-export function useAlert(project: string, id: string) {
-  return useQuery({ queryKey: alertKey(project, id), refetchInterval: live, queryFn: () => readAlert(project, id) });
-}
+export const alertAt = (project: string, id: string): At<Alert> => ({
+  queryKey: ['alert', project, id],
+  queryFn: () =>
+    versioned(api.GET('/api/projects/{project_id}/alerts/{id}/', { params: { path: { project_id: project, id } } })),
+});
 
 /** What a form says of an alert: texts as they are typed, shares in percent. */
 export interface AlertValues extends WebhookValues {

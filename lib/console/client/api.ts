@@ -102,6 +102,12 @@ export interface Versioned<T> {
   readonly etag: string | null;
 }
 
+/** How an object at an address is asked for: under which key its version is known here, and what reads it as it is now. */
+export interface At<Value> {
+  readonly queryKey: readonly unknown[];
+  readonly queryFn: () => Promise<Versioned<Value>>;
+}
+
 /** Returns the object of an answer with its version. Throws its `Refusal`. */
 export async function versioned<T>(asked: Promise<Reply<T>>): Promise<Versioned<T>> {
   const reply = await asked;

@@ -1,6 +1,6 @@
 /** Dashboards of a project and their tiles. */
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
-import { answered, api, ifMatch, type Schemas, type Versioned, versioned } from './api.ts';
+import { type At, answered, api, ifMatch, type Schemas, type Versioned, versioned } from './api.ts';
 import { rowsOfPage } from './paged.ts';
 
 export type Dashboard = Schemas['DashboardDetail'];
@@ -38,23 +38,18 @@ export function useDashboards(project: string, page: number, { search, tag, pinn
   });
 }
 
-export const dashboardKey = (project: string, id: string) => ['dashboard', project, id];
+export const dashboardAt = (project: string, id: string): At<Dashboard> => ({
+  queryKey: ['dashboard', project, id],
+  queryFn: () =>
+    versioned(
+      api.GET('/api/projects/{project_id}/dashboards/{id}/', {
+        params: { path: { project_id: project, id: Number(id) } },
+      }),
+    ),
+});
 
-export function useDashboard(project: string, id: string | undefined) {
-  return useQuery({
-    queryKey: dashboardKey(project, id ?? ''),
-    enabled: id !== undefined,
-    queryFn: () => readDashboard(project, id ?? ''),
-  });
-}
-
-/** Returns the dashboard as it is now. */
-export const readDashboard = (project: string, id: string): Promise<Versioned<Dashboard>> =>
-  versioned(
-    api.GET('/api/projects/{project_id}/dashboards/{id}/', {
-      params: { path: { project_id: project, id: Number(id) } },
-    }),
-  );
+export const useDashboard = (project: string, id: string | undefined) =>
+  useQuery({ ...dashboardAt(project, id ?? ''), enabled: id !== undefined });
 
 const patch = (project: string, id: number, body: Schemas['DashboardsUpdateRequest'], seen?: Versioned<Dashboard>) =>
   api.PATCH('/api/projects/{project_id}/dashboards/{id}/', {

@@ -3,7 +3,7 @@ import { keepPreviousData, useQueries, useQuery } from '@tanstack/react-query';
 import type { paths } from '../../../build/types/api.d.ts';
 import { HOUR_MS } from '../../basics/units.ts';
 import { LENGTH } from '../../lake/intervals.ts';
-import { answered, api, cursorOf, ifMatch, Refusal, type Schemas, type Versioned, versioned } from './api.ts';
+import { type At, answered, api, cursorOf, ifMatch, Refusal, type Schemas, type Versioned, versioned } from './api.ts';
 import { rowsOfPage, useLong, usePaged } from './paged.ts';
 import { live, polled } from './polling.ts';
 
@@ -31,22 +31,13 @@ export function useExports(project: string, page: number, search: string) {
   });
 }
 
-export const exportKey = (project: string, id: string) => ['export', project, id];
-
-/** Returns the export as it is now. */
-export const readExport = (project: string, id: string): Promise<Versioned<BatchExport>> =>
-  versioned(
-    api.GET('/api/projects/{project_id}/batch_exports/{id}/', { params: { path: { project_id: project, id } } }),
-  );
-
-export function useExport(project: string, id: string) {
-  return useQuery({
-    queryKey: exportKey(project, id),
-    refetchOnMount: 'always',
-    refetchInterval: live,
-    queryFn: () => readExport(project, id),
-  });
-}
+export const exportAt = (project: string, id: string): At<BatchExport> => ({
+  queryKey: ['export', project, id],
+  queryFn: () =>
+    versioned(
+      api.GET('/api/projects/{project_id}/batch_exports/{id}/', { params: { path: { project_id: project, id } } }),
+    ),
+});
 
 /** Writes a change of the version that was seen. Throws a `Refusal` of status 412 when somebody else was faster. */
 export const writeExport = (

@@ -3,7 +3,7 @@ import { keepPreviousData, queryOptions, useQuery } from '@tanstack/react-query'
 import { MINUTE_MS } from '../../basics/units.ts';
 import type { Answered } from '../../charts/describe/describer.ts';
 import { answerOf, askQuery, whenAnswered } from './answers.ts';
-import { answered, api, ifMatch, Refusal, type Schemas, type Versioned, versioned } from './api.ts';
+import { type At, answered, api, ifMatch, Refusal, type Schemas, type Versioned, versioned } from './api.ts';
 import { sourceIn, text } from './json.ts';
 import { rowsOfPage } from './paged.ts';
 import { eachMinute } from './polling.ts';
@@ -37,24 +37,18 @@ export function useInsights(project: string, page: number, { search, deleted }: 
   });
 }
 
-export const insightKey = (project: string, id: string) => ['insight', project, id];
+export const insightAt = (project: string, id: string): At<Insight> => ({
+  queryKey: ['insight', project, id],
+  queryFn: () =>
+    versioned(
+      api.GET('/api/projects/{project_id}/insights/{id}/', {
+        params: { path: { project_id: project, id: Number(id) } },
+      }),
+    ),
+});
 
-export function useInsight(project: string, id: string | undefined) {
-  return useQuery({
-    queryKey: insightKey(project, id ?? ''),
-    enabled: id !== undefined,
-    refetchOnMount: 'always',
-    queryFn: () => readInsight(project, id ?? ''),
-  });
-}
-
-/** Returns the insight as it is now. */
-export const readInsight = (project: string, id: string): Promise<Versioned<Insight>> =>
-  versioned(
-    api.GET('/api/projects/{project_id}/insights/{id}/', {
-      params: { path: { project_id: project, id: Number(id) } },
-    }),
-  );
+export const useInsight = (project: string, id: string | undefined) =>
+  useQuery({ ...insightAt(project, id ?? ''), enabled: id !== undefined, refetchOnMount: 'always' });
 
 /** The dashboards on which an insight is put, and those from which it is taken. */
 interface BoardsChange {
@@ -95,7 +89,7 @@ export async function writeInsight(
   seen: Versioned<Insight>,
   { dashboards, ...fields }: InsightChange,
 ): Promise<Versioned<Insight>> {
-  const now = dashboards === undefined ? undefined : await readInsight(project, String(seen.value.id));
+  const now = dashboards === undefined ? undefined : await insightAt(project, String(seen.value.id)).queryFn();
   const boards = now && { dashboards: changedBoards(now.value.dashboards, dashboards) };
   return versioned(patch(project, seen.value.id, { ...fields, ...boards }, seen));
 }

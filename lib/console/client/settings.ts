@@ -1,7 +1,6 @@
 /** A project and its organization as their settings are written: with their versions. */
 import { useQuery } from '@tanstack/react-query';
-import { projectKey, readProject } from './access.ts';
-import { api, ifMatch, type Schemas, type Versioned, versioned } from './api.ts';
+import { type At, api, ifMatch, type Schemas, type Versioned, versioned } from './api.ts';
 
 export type Project = Schemas['Project'];
 export type ProjectChange = Pick<
@@ -9,10 +8,6 @@ export type ProjectChange = Pick<
   'name' | 'timezone' | 'week_start_day' | 'anonymize_ips'
 >;
 export type Organization = Schemas['Organization'];
-
-export function useProjectSettings(id: string) {
-  return useQuery({ queryKey: projectKey(id), queryFn: () => readProject(id) });
-}
 
 /** Writes a change of the version that was seen. Throws a `Refusal` of status 412 when somebody else was faster. */
 export const writeProject = (seen: Versioned<Project>, change: ProjectChange): Promise<Versioned<Project>> =>
@@ -23,19 +18,14 @@ export const writeProject = (seen: Versioned<Project>, change: ProjectChange): P
     }),
   );
 
-export const organizationKey = (id: string) => ['organization', id];
+export const organizationAt = (id: string): At<Organization> => ({
+  queryKey: ['organization', id],
+  queryFn: () =>
+    versioned(api.GET('/api/organizations/{organization_id}/', { params: { path: { organization_id: id } } })),
+});
 
-/** Returns the organization as it is now. */
-export const readOrganization = (id: string): Promise<Versioned<Organization>> =>
-  versioned(api.GET('/api/organizations/{organization_id}/', { params: { path: { organization_id: id } } }));
-
-export function useOrganization(id: string | undefined) {
-  return useQuery({
-    queryKey: organizationKey(id ?? ''),
-    enabled: id !== undefined,
-    queryFn: () => readOrganization(id ?? ''),
-  });
-}
+export const useOrganization = (id: string | undefined) =>
+  useQuery({ ...organizationAt(id ?? ''), enabled: id !== undefined });
 
 /** Writes the name over the version that was seen. Throws a `Refusal` of status 412 when somebody else was faster. */
 export const writeOrganization = (

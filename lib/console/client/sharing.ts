@@ -1,5 +1,5 @@
 /** The public page of a dashboard: who may see it, and what its readers may choose. */
-import { answered, api, ifMatch, type Schemas, type Versioned, versioned } from './api.ts';
+import { type At, answered, api, ifMatch, type Schemas, type Versioned, versioned } from './api.ts';
 import { covers, object, text } from './json.ts';
 import { instantOf, zonedOf } from './local-time.ts';
 import { type Filter, sentFilters, wholeFiltersIn } from './property-filters.ts';
@@ -7,10 +7,13 @@ import { type Filter, sentFilters, wholeFiltersIn } from './property-filters.ts'
 export type Sharing = Schemas['DashboardSharing'];
 type SharingChange = Schemas['SharingUpdateRequest'];
 
-export const readSharing = (project: string, id: number): Promise<Versioned<Sharing>> =>
-  versioned(
-    api.GET('/api/projects/{project_id}/dashboards/{id}/sharing/', { params: { path: { project_id: project, id } } }),
-  );
+export const sharingAt = (project: string, id: number): At<Sharing> => ({
+  queryKey: ['sharing', project, id],
+  queryFn: () =>
+    versioned(
+      api.GET('/api/projects/{project_id}/dashboards/{id}/sharing/', { params: { path: { project_id: project, id } } }),
+    ),
+});
 
 /** Writes a change of the version that was seen. Throws a `Refusal` of status 412 when somebody else was faster. */
 export const writeSharing = (

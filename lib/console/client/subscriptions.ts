@@ -3,7 +3,7 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { dayOf } from '../../basics/days.ts';
 import { DAY_MS } from '../../basics/units.ts';
 import { useProject } from './access.ts';
-import { answered, api, ifMatch, type Schemas, type Versioned, versioned } from './api.ts';
+import { type At, answered, api, ifMatch, type Schemas, type Versioned, versioned } from './api.ts';
 import { changedOf } from './json.ts';
 import { instantOf, zonedOf } from './local-time.ts';
 import { rowsOfPage } from './paged.ts';
@@ -31,21 +31,13 @@ export function useSubscriptions(project: string, subject: Subject, page: number
   });
 }
 
-/** Returns the subscription as it is now. */
-export const readSubscription = (project: string, id: number): Promise<Versioned<Subscription>> =>
-  versioned(
-    api.GET('/api/projects/{project_id}/subscriptions/{id}/', { params: { path: { project_id: project, id } } }),
-  );
-
-export const subscriptionKey = (project: string, id: number) => ['subscription', project, id];
-
-export function useSubscription(project: string, id: number) {
-  return useQuery({
-    queryKey: subscriptionKey(project, id),
-    refetchInterval: live,
-    queryFn: () => readSubscription(project, id),
-  });
-}
+export const subscriptionAt = (project: string, id: number): At<Subscription> => ({
+  queryKey: ['subscription', project, id],
+  queryFn: () =>
+    versioned(
+      api.GET('/api/projects/{project_id}/subscriptions/{id}/', { params: { path: { project_id: project, id } } }),
+    ),
+});
 
 /** What a form says of a subscription: texts as they are typed, times by the clock of a zone. */
 export interface SubscriptionValues {

@@ -1,18 +1,17 @@
 import { Select, Stack, Text } from '@mantine/core';
-import { useQueryClient } from '@tanstack/react-query';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
 import {
   type Alert,
   type AlertChange,
-  alertKey,
+  alertAt,
   alertValues,
   areTurned,
   boundsText,
-  readAlert,
-  useAlert,
   writeAlert,
 } from '../client/alerts.ts';
 import { answered, api, type Versioned } from '../client/api.ts';
 import { insightName } from '../client/insights.ts';
+import { live } from '../client/polling.ts';
 import { ActButton } from '../parts/act-button.tsx';
 import { useNavigateFromHere, useParam } from '../parts/address.ts';
 import { AlertFields, SHOWN_FIELDS } from '../parts/alerts/alert-fields.tsx';
@@ -33,7 +32,7 @@ import { useVersionedWrite } from '../parts/versioned-write.tsx';
 export default function AlertPage() {
   const project = useParam('project');
   const id = useParam('id');
-  const asked = useAlert(project, id);
+  const asked = useQuery({ ...alertAt(project, id), refetchInterval: live });
   if (asked.data === undefined) return <AwaitedPage title="Alert" asked={asked} />;
   return <AlertView project={project} seen={asked.data} />;
 }
@@ -60,9 +59,8 @@ function AlertView({ project, seen }: AlertViewProps) {
 
   const { send, notice } = useVersionedWrite<AlertChange, Alert>({
     what: 'the alert',
-    read: () => readAlert(project, id),
+    at: alertAt(project, id),
     write: (change, over) => writeAlert(project, over, change),
-    show: (version) => void queries.setQueryData(alertKey(project, id), version),
     written: async (_, { enabled, snoozed_until }) => {
       await renew();
       // Whether it looks is seen on the page.

@@ -7,9 +7,8 @@ import type { Place } from '../../charts/places.ts';
 import type { Schemas, Versioned } from '../client/api.ts';
 import {
   type Dashboard as Board,
-  dashboardKey,
+  dashboardAt,
   editLack,
-  readDashboard,
   restoreDashboard,
   type Tile,
   useDashboard,
@@ -94,9 +93,8 @@ function DashboardView({ project, id, data }: DashboardViewProps) {
   const [isEditing, { toggle, close: endEditing }] = useDisclosure(false);
   const { send, beside, underWay, notice } = useVersionedWrite<Change, Board>({
     what: 'the dashboard',
-    read: () => readDashboard(project, id),
+    at: dashboardAt(project, id),
     write: (change, over) => writeDashboard(project, over, change),
-    show: (version) => void queries.setQueryData(dashboardKey(project, id), version),
     written: async (version, { deleted }) => {
       await queries.invalidateQueries({ queryKey: ['dashboards', project] });
       if (deleted === true) leave(version.value);

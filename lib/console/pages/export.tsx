@@ -1,7 +1,8 @@
 import { Card, Code, Group, Stack, Switch, Tabs, Text } from '@mantine/core';
-import { useQueryClient } from '@tanstack/react-query';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { answered, api } from '../client/api.ts';
-import { type BatchExport, exportKey, readExport, useExport } from '../client/exports.ts';
+import { type BatchExport, exportAt } from '../client/exports.ts';
+import { live } from '../client/polling.ts';
 import { ActButton } from '../parts/act-button.tsx';
 import { useNavigateFromHere, useParam, useView } from '../parts/address.ts';
 import { ConfirmButton } from '../parts/confirm-button.tsx';
@@ -23,11 +24,9 @@ export default function Export() {
   const navigate = useNavigateFromHere();
   const [view, setView] = useView();
   const queries = useQueryClient();
-  const asked = useExport(project, id);
-  const own = useOwnChanges<BatchExport>(
-    () => readExport(project, id),
-    (version) => void queries.setQueryData(exportKey(project, id), version),
-  );
+  const at = exportAt(project, id);
+  const asked = useQuery({ ...at, refetchOnMount: 'always', refetchInterval: live });
+  const own = useOwnChanges(at);
   const { data, isFetchedAfterMount } = asked;
   if (data === undefined) return <AwaitedPage title="Export" asked={asked} />;
   const { value } = data;

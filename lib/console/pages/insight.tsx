@@ -1,9 +1,8 @@
 import { Button, Code, Group, SimpleGrid, Stack, Text, TextInput } from '@mantine/core';
-import { useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
-import { Refusal, type Versioned } from '../client/api.ts';
+import { Refusal } from '../client/api.ts';
 import { useEventNames } from '../client/events.ts';
-import { type Insight, insightKey, insightName, useInsight } from '../client/insights.ts';
+import { insightName, useInsight } from '../client/insights.ts';
 import { FORMULA_FIELDS } from '../client/question-query.ts';
 import { FIRST_QUESTION, firstQuestion, type Question } from '../client/questions.ts';
 import { useParam, useView } from '../parts/address.ts';
@@ -25,13 +24,9 @@ export default function InsightPage() {
   const project = useParam('project');
   const id = useParam('id');
   const isNew = id === 'new';
-  const queries = useQueryClient();
   const asked = useInsight(project, isNew ? undefined : id);
   const [isAnew, setAnew] = useState(0);
-  const look = (theirs: Versioned<Insight>): void => {
-    queries.setQueryData(insightKey(project, id), theirs);
-    setAnew((times) => times + 1);
-  };
+  const look = (): void => setAnew((times) => times + 1);
   if (isNew) return <NewInsight key={project} project={project} look={look} />;
   // A form does not begin with what was read for another page: it may be true no longer.
   if (asked.data !== undefined && asked.isFetchedAfterMount)

@@ -1,17 +1,15 @@
 import { Card, Group, Select, Stack, Switch, Text, TextInput } from '@mantine/core';
-import { useQueryClient } from '@tanstack/react-query';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
-import { projectKey, readProject } from '../client/access.ts';
+import { projectAt } from '../client/access.ts';
 import { ADDRESS, answered, api, type Versioned } from '../client/api.ts';
 import { ADMIN, OWNER } from '../client/organization.ts';
 import {
   type Organization,
-  organizationKey,
+  organizationAt,
   type Project,
   type ProjectChange,
-  readOrganization,
   useOrganization,
-  useProjectSettings,
   writeOrganization,
   writeProject,
 } from '../client/settings.ts';
@@ -29,7 +27,7 @@ import { useVersionedWrite } from '../parts/versioned-write.tsx';
 
 export default function Settings() {
   const id = useParam('project');
-  const asked = useProjectSettings(id);
+  const asked = useQuery(projectAt(id));
   const { data: seen } = asked;
   const { data: organization, error } = useOrganization(seen?.value.organization);
   if (seen === undefined) return <AwaitedPage title="Settings" asked={asked} />;
@@ -82,9 +80,8 @@ function ProjectSettings({ seen }: { readonly seen: Versioned<Project> }) {
   const renew = () => queries.invalidateQueries();
   const { send, notice } = useVersionedWrite<ProjectChange, Project>({
     what: 'the project',
-    read: () => readProject(id),
+    at: projectAt(id),
     write: (change, over) => writeProject(over, change),
-    show: (version) => void queries.setQueryData(projectKey(id), version),
     written: (_version, { name, anonymize_ips }) => {
       if (name !== undefined) tell('The name is changed.');
       else if (anonymize_ips === undefined) tell('Insights count by it from now on.');
@@ -177,7 +174,7 @@ function TokenSettings({ project }: { readonly project: Project }) {
         body: { keep_old_for_a_day: keep },
       }),
     );
-    await queries.invalidateQueries({ queryKey: projectKey(String(project.id)) });
+    await queries.invalidateQueries({ queryKey: projectAt(String(project.id)).queryKey });
     tell('The project has another token.');
   };
   return (
@@ -209,9 +206,8 @@ function OrganizationSettings({ seen }: { readonly seen: Versioned<Organization>
   const { id } = organization;
   const { send, notice } = useVersionedWrite<Pick<Organization, 'name'>, Organization>({
     what: 'the organization',
-    read: () => readOrganization(id),
+    at: organizationAt(id),
     write: (change, over) => writeOrganization(over, change),
-    show: (version) => void queries.setQueryData(organizationKey(id), version),
     written: () => {
       tell('The name is changed.');
       return queries.invalidateQueries();

@@ -1,14 +1,13 @@
 import { Stack } from '@mantine/core';
-import { useQueryClient } from '@tanstack/react-query';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
 import type { Versioned } from '../client/api.ts';
+import { live } from '../client/polling.ts';
 import {
-  readSubscription,
   type Subject,
   type Subscription,
   type SubscriptionChange,
-  subscriptionKey,
+  subscriptionAt,
   subscriptionValues,
-  useSubscription,
   useZone,
   writeSubscription,
 } from '../client/subscriptions.ts';
@@ -30,7 +29,7 @@ import { useVersionedWrite } from '../parts/versioned-write.tsx';
 
 export default function SubscriptionPage() {
   const project = useParam('project');
-  const asked = useSubscription(project, Number(useParam('id')));
+  const asked = useQuery({ ...subscriptionAt(project, Number(useParam('id'))), refetchInterval: live });
   const zone = useZone(project);
   if (asked.data === undefined || zone === undefined) return <AwaitedPage title="Subscription" asked={asked} />;
   return <SubscriptionView project={project} seen={asked.data} zone={zone} />;
@@ -61,9 +60,8 @@ function SubscriptionView({ project, seen, zone }: SubscriptionViewProps) {
 
   const { send, notice } = useVersionedWrite<SubscriptionChange, Subscription>({
     what: 'the subscription',
-    read: () => readSubscription(project, id),
+    at: subscriptionAt(project, id),
     write: (change, over) => writeSubscription(project, over, change, zone),
-    show: (version) => void queries.setQueryData(subscriptionKey(project, id), version),
     written: async (_, { enabled }) => {
       await renew();
       // Whether it is sent is seen on the page.

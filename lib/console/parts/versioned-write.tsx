@@ -1,5 +1,6 @@
+import { useQueryClient } from '@tanstack/react-query';
 import { type ReactNode, useRef, useState } from 'react';
-import { Refusal, type Versioned } from '../client/api.ts';
+import { type At, Refusal, type Versioned } from '../client/api.ts';
 import { ConflictNotice, type Disputed } from './conflict-notice.tsx';
 
 const INVALID = 400;
@@ -19,15 +20,15 @@ export interface OwnChanges<Value> {
   readonly beside: <T>(act: () => Promise<T>) => Promise<T>;
   /** Returns what own changes have made of a version: nobody else has been between. */
   readonly newestOf: (seen: Versioned<Value>) => Versioned<Value>;
-  /** Remembers what an own change has made of a version. */
+  /** Remembers what an own change has made of a version, and shows it. */
   readonly made: (over: Versioned<Value>, version: Versioned<Value>) => void;
+  /** Shows a version: it is what is known of the thing from then on. */
+  readonly show: (version: Versioned<Value>) => void;
 }
 
 /** Keeps the own changes of one thing, as long as the page of it is there. */
-export function useOwnChanges<Value>(
-  read: () => Promise<Versioned<Value>>,
-  show: (version: Versioned<Value>) => void,
-): OwnChanges<Value> {
+export function useOwnChanges<Value>({ queryKey, queryFn: read }: At<Value>): OwnChanges<Value> {
+  const queries = useQueryClient();
   const last = useRef<Promise<unknown>>(Promise.resolve());
   /** What own changes have made of versions, by the ETags of those. */
   const versions = useRef(new Map<string | null, Versioned<Value>>());
@@ -41,9 +42,11 @@ export function useOwnChanges<Value>(
     const next = versions.current.get(seen.etag);
     return next === undefined ? seen : newestOf(next);
   };
+  const show: OwnChanges<Value>['show'] = (version) => void queries.setQueryData(queryKey, version);
   const made: OwnChanges<Value>['made'] = (over, version) => {
     // What changes nothing makes no other version.
     if (version.etag !== over.etag) versions.current.set(over.etag, version);
+    show(version);
   };
   const beside: OwnChanges<Value>['beside'] = (act) =>
     inTurn(async () => {
@@ -52,23 +55,20 @@ export function useOwnChanges<Value>(
       const done = await act();
       // The act may have closed it to the reader: that is for the page to say.
       const after = await read().catch(() => undefined);
-      if (after !== undefined) {
-        made(before, after);
-        show(after);
-      }
+      if (after !== undefined) made(before, after);
       return done;
     });
-  return { inTurn, beside, newestOf, made };
+  return { inTurn, beside, newestOf, made, show };
 }
 
 interface VersionedWriteOptions<Change, Value> {
   /** What is changed, such as `the export`. */
   readonly what: string;
-  readonly read: () => Promise<Versioned<Value>>;
+  readonly at: At<Value>;
   /** Writes a change over a version, and returns what it has become. */
   readonly write: (change: Change, over: Versioned<Value>) => Promise<Versioned<Value>>;
-  /** Shows what it has become, by the reader's `own` change or, without one, by that of others. */
-  readonly show: (version: Versioned<Value>, own?: Change) => void;
+  /** Follows what it has become and is shown, by the reader's `own` change or, without one, by that of others. */
+  readonly shown?: (version: Versioned<Value>, own?: Change) => void;
   /** Follows what is written and shown: lists to be read again, what is told. */
   readonly written?: (version: Versioned<Value>, own: Change) => unknown;
   /** Returns the fields of a change in both versions. */
@@ -96,9 +96,9 @@ interface VersionedWrite<Change, Value> {
 /** Writes over the version that was seen, and asks whose is to stay where somebody else was faster. */
 export function useVersionedWrite<Change, Value>({
   what,
-  read,
+  at,
   write,
-  show,
+  shown,
   written,
   disputed,
   own,
@@ -106,19 +106,19 @@ export function useVersionedWrite<Change, Value>({
 }: VersionedWriteOptions<Change, Value>): VersionedWrite<Change, Value> {
   const [conflicts, setConflicts] = useState<readonly { change: Change; theirs: Versioned<Value> }[]>([]);
   const [underWay, setUnderWay] = useState<readonly Change[]>([]);
-  const ofThisHook = useOwnChanges(read, show);
-  const { inTurn, beside, newestOf, made } = own ?? ofThisHook;
+  const ofThisHook = useOwnChanges(at);
+  const { inTurn, beside, newestOf, made, show } = own ?? ofThisHook;
 
   /** Returns what was written; undefined: somebody else was faster. */
   const put = async (change: Change, over: Versioned<Value>): Promise<Versioned<Value> | undefined> => {
     try {
       const version = await write(change, over);
       made(over, version);
-      show(version, change);
+      shown?.(version, change);
       return version;
     } catch (problem) {
       if (!isRefusal(problem, PRECONDITION_FAILED)) throw problem;
-      const theirs = await read();
+      const theirs = await at.queryFn();
       setConflicts((all) => [...all, { change, theirs }]);
       return undefined;
     } finally {
@@ -142,6 +142,7 @@ export function useVersionedWrite<Change, Value>({
       keep={() => {
         end();
         show(conflict.theirs);
+        shown?.(conflict.theirs);
       }}
       replace={async () => {
         await send(conflict.change, conflict.theirs).catch((problem: unknown) => {

@@ -1,6 +1,6 @@
 import { MultiSelect, type MultiSelectProps, Select, type SelectProps } from '@mantine/core';
 import { useQueries } from '@tanstack/react-query';
-import { dashboardKey, readDashboard, useDashboards } from '../../client/dashboards.ts';
+import { dashboardAt, useDashboards } from '../../client/dashboards.ts';
 import { useSearch } from '../typing.ts';
 
 const optionOf = ({ id, name }: { readonly id: number; readonly name: string }) => ({
@@ -47,9 +47,7 @@ export function DashboardsChoice({ project, value, ...rest }: DashboardsChoicePr
   const { found, field } = useFound(project);
   // Those that are chosen have names, too, when the list that is found is without them.
   const others = useQueries({
-    queries: value
-      .filter((id) => !found.some((one) => one.value === id))
-      .map((id) => ({ queryKey: dashboardKey(project, id), queryFn: () => readDashboard(project, id) })),
+    queries: value.filter((id) => !found.some((one) => one.value === id)).map((id) => dashboardAt(project, id)),
   });
   const named = others.flatMap(({ data }) => (data === undefined ? [] : [optionOf(data.value)]));
   return (

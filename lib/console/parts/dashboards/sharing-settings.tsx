@@ -3,10 +3,10 @@ import type { Versioned } from '../../client/api.ts';
 import { nextKey } from '../../client/property-filters.ts';
 import {
   type Choice,
-  readSharing,
   type Sharing,
   type SharingValues,
   sentSharing,
+  sharingAt,
   sharingValues,
   writeSharing,
 } from '../../client/sharing.ts';
@@ -19,16 +19,14 @@ import type { OfBoard } from './of-board.ts';
 
 interface SharingSettingsProps extends OfBoard, Pick<Needed, 'lacks'> {
   readonly seen: Versioned<Sharing>;
-  readonly show: (version: Versioned<Sharing>) => void;
 }
 
 /** Who opens the page with which password, until when, and what readers may choose. */
-export function SharingSettings({ project, id, beside, lacks, seen, show }: SharingSettingsProps) {
+export function SharingSettings({ project, id, beside, lacks, seen }: SharingSettingsProps) {
   const { send, notice } = useVersionedWrite<Partial<SharingValues>, Sharing>({
     what: 'the page',
-    read: () => readSharing(project, id),
+    at: sharingAt(project, id),
     write: (change, over) => beside(() => writeSharing(project, id, over, sentSharing(change))),
-    show,
     disputed: ({ password: _password, ...change }, theirs) => {
       const { isOpen, ...sent } = change;
       return [

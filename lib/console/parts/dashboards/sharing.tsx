@@ -1,8 +1,8 @@
 import { Group, Modal, Stack, Switch, Text } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
-import { ADDRESS, type Versioned } from '../../client/api.ts';
-import { readSharing, renewLink, type Sharing as Shared, writeSharing } from '../../client/sharing.ts';
+import { ADDRESS } from '../../client/api.ts';
+import { renewLink, type Sharing as Shared, sharingAt, writeSharing } from '../../client/sharing.ts';
 import { ConfirmButton } from '../confirm-button.tsx';
 import { disputedFields } from '../conflict-notice.tsx';
 import { Copied } from '../copied.tsx';
@@ -16,24 +16,18 @@ import { SharingSettings } from './sharing-settings.tsx';
 export function Sharing({ project, id, beside, lacks }: OfBoard & Pick<Needed, 'lacks'>) {
   const queries = useQueryClient();
   const [isOpen, { open, close }] = useDisclosure(false);
-  const key = ['sharing', project, id];
-  const { data: seen, error } = useQuery({
-    queryKey: key,
-    enabled: isOpen,
-    queryFn: () => readSharing(project, id),
-  });
-  const show = (version: Versioned<Shared>): void => void queries.setQueryData(key, version);
+  const at = sharingAt(project, id);
+  const { data: seen, error } = useQuery({ ...at, enabled: isOpen });
   const { send, underWay, notice } = useVersionedWrite<Pick<Shared, 'enabled'>, Shared>({
     what: 'the page',
-    read: () => readSharing(project, id),
+    at,
     write: (change, over) => beside(() => writeSharing(project, id, over, change)),
-    show,
     written: () => queries.invalidateQueries({ queryKey: ['dashboards', project] }),
     disputed: disputedFields,
   });
   const refresh = async (): Promise<void> => {
     await beside(() => renewLink(project, id));
-    await queries.invalidateQueries({ queryKey: key });
+    await queries.invalidateQueries({ queryKey: at.queryKey });
   };
   return (
     <>
@@ -63,7 +57,7 @@ export function Sharing({ project, id, beside, lacks }: OfBoard & Pick<Needed, '
                 what="the code"
               />
               <Group>
-                <SharingSettings project={project} id={id} beside={beside} lacks={lacks} seen={seen} show={show} />
+                <SharingSettings project={project} id={id} beside={beside} lacks={lacks} seen={seen} />
                 <ConfirmButton label="Change the link" scope="sharing_configuration:write" lacks={lacks} act={refresh}>
                   The present link stops working at once, and there is another one.
                 </ConfirmButton>

@@ -9,7 +9,7 @@ import {
   hasFault,
   storedValues,
 } from '../../client/destinations.ts';
-import { type BatchExport, exportKey, readExport, useDestinationTests, writeExport } from '../../client/exports.ts';
+import { type BatchExport, exportAt, useDestinationTests, writeExport } from '../../client/exports.ts';
 import { type Filter, sentFilters, wholeFiltersIn } from '../../client/property-filters.ts';
 import { sentWebhook } from '../../client/webhook.ts';
 import { disputedFields } from '../conflict-notice.tsx';
@@ -69,12 +69,9 @@ function Settings({ project, seen, own, destination, look }: SettingsProps) {
 
   const { send, underWay, notice } = useVersionedWrite<Change, BatchExport>({
     what: 'the export',
-    read: () => readExport(project, value.id),
+    at: exportAt(project, value.id),
     write: (wanted, over) => writeExport(project, over, wanted),
-    show: (version) => {
-      queries.setQueryData(exportKey(project, value.id), version);
-      look(version);
-    },
+    shown: look,
     written: async ({ value: { name } }) => {
       await queries.invalidateQueries({ queryKey: ['exports', project] });
       tell(`${name} is changed.`);

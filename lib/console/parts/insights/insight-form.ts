@@ -9,7 +9,7 @@ import {
   changedBoards,
   type Insight,
   type InsightChange,
-  readInsight,
+  insightAt,
   useAnswer,
   writeInsight,
 } from '../../client/insights.ts';
@@ -36,8 +36,8 @@ export interface InsightFormOptions {
   readonly boards?: readonly number[];
   /** The insight as it was read; undefined: a new one is made. */
   readonly seen: Versioned<Insight> | undefined;
-  /** Begins anew from another version. */
-  readonly look: (version: Versioned<Insight>) => void;
+  /** Begins anew from another version, which is known by then. */
+  readonly look: () => void;
 }
 
 /** Begins with what was read, and writes what is changed of it; makes an insight where nothing was. */
@@ -72,11 +72,11 @@ export function useInsightForm({ project, first, boards: chosen = [], seen, look
     );
   const { send, notice } = useVersionedWrite<InsightChange, Insight>({
     what: 'the insight',
-    read: () => readInsight(project, String(kept?.id)),
+    at: insightAt(project, String(kept?.id)),
     write: (change, over) => writeInsight(project, over, change),
-    show: (version, own) => {
+    shown: (version, own) => {
       if (own === undefined) {
-        look(version);
+        look();
         return;
       }
       const { value } = version;
