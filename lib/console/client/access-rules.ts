@@ -12,11 +12,9 @@ export const ACCESS_LEVELS: readonly { readonly value: AccessLevel; readonly lab
   { value: 'manager', label: 'see and edit it, and say who may' },
 ];
 
-export const accessKey = (project: string, id: number) => ['access', project, id];
-
 export function useAccessRules(project: string, id: number) {
   return useQuery({
-    queryKey: accessKey(project, id),
+    queryKey: ['access', project, id],
     queryFn: () =>
       answered(
         api.GET('/api/projects/{project_id}/dashboards/{id}/access_controls/', {

@@ -18,12 +18,10 @@ const ATTEMPTS = 5;
 export const isOpen = ({ state }: Import): boolean =>
   state === 'uploading' || state === 'queued' || state === 'running';
 
-export const importsKey = (project: string) => ['imports', project];
-
 export function useImports(project: string, page: number) {
   const query = rowsOfPage(page);
   return useQuery({
-    queryKey: [...importsKey(project), page],
+    queryKey: ['imports', project, page],
     placeholderData: keepPreviousData,
     refetchInterval: polled<{ readonly results: readonly Import[] }>(({ results }) => results.some(isOpen)),
     queryFn: () =>

@@ -1,5 +1,5 @@
 import { Select, Stack, Text } from '@mantine/core';
-import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import {
   type Alert,
   type AlertChange,
@@ -25,6 +25,7 @@ import { Instant } from '../parts/instant.tsx';
 import { Listing } from '../parts/listing.tsx';
 import { AwaitedPage, Page } from '../parts/page.tsx';
 import { tell } from '../parts/problem.tsx';
+import { useRenew } from '../parts/renew.ts';
 import { To } from '../parts/to.tsx';
 import { Trouble } from '../parts/trouble.tsx';
 import { useVersionedWrite } from '../parts/versioned-write.tsx';
@@ -50,19 +51,18 @@ interface AlertViewProps {
 }
 
 function AlertView({ project, seen }: AlertViewProps) {
-  const queries = useQueryClient();
+  const renew = useRenew();
   const navigate = useNavigateFromHere();
   const { value } = seen;
   const { id, insight } = value;
   const name = value.name || 'Untitled';
-  const renew = () => queries.invalidateQueries({ queryKey: ['alerts', project] });
 
   const { send, notice } = useVersionedWrite<AlertChange, Alert>({
     what: 'the alert',
     at: alertAt(project, id),
     write: (change, over) => writeAlert(project, over, change),
     written: async (_, { enabled, snoozed_until }) => {
-      await renew();
+      await renew('alerts');
       // Whether it looks is seen on the page.
       if (enabled === undefined && snoozed_until === undefined) tell(`${name} is changed.`);
     },
@@ -73,7 +73,7 @@ function AlertView({ project, seen }: AlertViewProps) {
     await answered(
       api.DELETE('/api/projects/{project_id}/alerts/{id}/', { params: { path: { project_id: project, id } } }),
     );
-    await renew();
+    await renew('alerts');
     navigate({ to: `/projects/${project}/alerts`, search: { insight: insight.id } });
   };
   return (

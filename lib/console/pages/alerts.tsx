@@ -1,5 +1,4 @@
 import { Group, Stack, Text } from '@mantine/core';
-import { useQueryClient } from '@tanstack/react-query';
 import { areTurned, boundsText, NEW_ALERT, sentAlert, useAlerts } from '../client/alerts.ts';
 import { answered, api } from '../client/api.ts';
 import { type Insight, insightName, useInsight } from '../client/insights.ts';
@@ -11,6 +10,7 @@ import { FormDialog } from '../parts/form-dialog.tsx';
 import { Instant } from '../parts/instant.tsx';
 import { Listing } from '../parts/listing.tsx';
 import { Page } from '../parts/page.tsx';
+import { useRenew } from '../parts/renew.ts';
 import { SearchField } from '../parts/search-field.tsx';
 import { To } from '../parts/to.tsx';
 
@@ -76,7 +76,7 @@ interface NewAlertProps {
 }
 
 function NewAlert({ project, insight }: NewAlertProps) {
-  const queries = useQueryClient();
+  const renew = useRenew();
   const navigate = useNavigateFromHere();
   return (
     <FormDialog
@@ -96,7 +96,7 @@ function NewAlert({ project, insight }: NewAlertProps) {
             body: { insight: insight.id, ...sentAlert(values) },
           }),
         );
-        await queries.invalidateQueries({ queryKey: ['alerts', project] });
+        await renew('alerts');
         navigate({ to: `/projects/${project}/alerts/${made.id}` });
       }}
     >

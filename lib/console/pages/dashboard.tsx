@@ -1,6 +1,5 @@
 import { Group, Stack, Text, TextInput } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
-import { useQueryClient } from '@tanstack/react-query';
 import { lazy } from 'react';
 import { counted } from '../../basics/text.ts';
 import type { Place } from '../../charts/places.ts';
@@ -34,6 +33,7 @@ import { LoadedLater } from '../parts/loaded-later.tsx';
 import { Loading } from '../parts/loading.tsx';
 import { AwaitedPage, Page } from '../parts/page.tsx';
 import { tellProblem, tellUndoable } from '../parts/problem.tsx';
+import { useRenew } from '../parts/renew.ts';
 import { type Needed, ScopedButton } from '../parts/scoped-button.tsx';
 import { ToButton } from '../parts/to.tsx';
 import { useVersionedWrite } from '../parts/versioned-write.tsx';
@@ -88,7 +88,7 @@ interface DashboardViewProps {
 }
 
 function DashboardView({ project, id, data }: DashboardViewProps) {
-  const queries = useQueryClient();
+  const renew = useRenew();
   const navigate = useNavigateFromHere();
   const [isEditing, { toggle, close: endEditing }] = useDisclosure(false);
   const { send, beside, underWay, notice } = useVersionedWrite<Change, Board>({
@@ -96,7 +96,7 @@ function DashboardView({ project, id, data }: DashboardViewProps) {
     at: dashboardAt(project, id),
     write: (change, over) => writeDashboard(project, over, change),
     written: async (version, { deleted }) => {
-      await queries.invalidateQueries({ queryKey: ['dashboards', project] });
+      await renew('dashboards');
       if (deleted === true) leave(version.value);
     },
     disputed: disputedOf,
@@ -131,7 +131,7 @@ function DashboardView({ project, id, data }: DashboardViewProps) {
   const leave = (deleted: Board): void => {
     tellUndoable(`${deleted.name || 'The dashboard'} is deleted.`, async () => {
       await restoreDashboard(project, deleted.id);
-      for (const list of ['dashboard', 'dashboards']) await queries.invalidateQueries({ queryKey: [list, project] });
+      await renew('dashboard', 'dashboards');
     });
     navigate({ to: `/projects/${project}/dashboards` });
   };

@@ -1,5 +1,5 @@
 import { Button, Group, Select, Stack, Text, TextInput } from '@mantine/core';
-import { type Dashboard, dashboardAt, restoreDashboard, useDashboards } from '../client/dashboards.ts';
+import { type Dashboard, restoreDashboard, useDashboards } from '../client/dashboards.ts';
 import { asNumbered } from '../client/paged.ts';
 import { usePage, useParam, useView } from '../parts/address.ts';
 import { useMakeDashboard } from '../parts/dashboards/make-dashboard.ts';
@@ -89,7 +89,7 @@ export default function Dashboards() {
               scope: 'dashboard:write',
               name: name || 'The dashboard',
               restore: () => restoreDashboard(project, id),
-              lists: [dashboardAt(project, String(id)).queryKey, ['dashboards', project]],
+              lists: ['dashboard', 'dashboards'],
             })),
           ]}
         />

@@ -1,5 +1,5 @@
 import { Card, Code, Group, Stack, Switch, Tabs, Text } from '@mantine/core';
-import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import { answered, api } from '../client/api.ts';
 import { type BatchExport, exportAt } from '../client/exports.ts';
 import { live } from '../client/polling.ts';
@@ -16,6 +16,7 @@ import { Label } from '../parts/label.tsx';
 import { Loading } from '../parts/loading.tsx';
 import { AwaitedPage, Page } from '../parts/page.tsx';
 import { tell } from '../parts/problem.tsx';
+import { useRenew } from '../parts/renew.ts';
 import { type OwnChanges, useOwnChanges } from '../parts/versioned-write.tsx';
 
 export default function Export() {
@@ -23,7 +24,7 @@ export default function Export() {
   const id = useParam('id');
   const navigate = useNavigateFromHere();
   const [view, setView] = useView();
-  const queries = useQueryClient();
+  const renew = useRenew();
   const at = exportAt(project, id);
   const asked = useQuery({ ...at, refetchOnMount: 'always', refetchInterval: live });
   const own = useOwnChanges(at);
@@ -33,7 +34,7 @@ export default function Export() {
   const path = { project_id: project, id };
   const remove = async (): Promise<void> => {
     await answered(api.DELETE('/api/projects/{project_id}/batch_exports/{id}/', { params: { path } }));
-    await queries.invalidateQueries({ queryKey: ['exports', project] });
+    await renew('exports');
     tell(`${value.name} is deleted.`);
     navigate({ to: `/projects/${project}/exports`, ignoreBlocker: true });
   };
@@ -122,15 +123,11 @@ interface PauseButtonProps {
 
 /** Pauses at once, and takes it back with one click; going on asks whether the pause shall be made up for. */
 function PauseButton({ project, one, beside }: PauseButtonProps) {
-  const queries = useQueryClient();
+  const renew = useRenew();
   const params = { path: { project_id: project, id: one.id } };
   const changed = async (act: () => Promise<unknown>, done: string): Promise<void> => {
     await beside(act);
-    for (const queryKey of [
-      ['exports', project],
-      ['backfills', project, one.id],
-    ])
-      await queries.invalidateQueries({ queryKey });
+    await renew('exports', 'backfills');
     tell(done);
   };
   if (!one.paused) {

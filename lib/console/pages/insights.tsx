@@ -52,7 +52,7 @@ export default function Insights() {
               scope: 'insight:write',
               name: insightName(one, 'The insight'),
               restore: () => setInsightDeleted(project, one.id, false),
-              lists: ['insights', 'insight', 'dashboard'].map((list) => [list, project]),
+              lists: ['insights', 'insight', 'dashboard'],
             })),
           ]}
         />

@@ -1,5 +1,4 @@
 import { Alert, Card, Center, Stack, Text, Title } from '@mantine/core';
-import { useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useMe } from '../client/access.ts';
 import { answered, api, Refusal, type Schemas } from '../client/api.ts';
@@ -11,6 +10,7 @@ import { useSubmission } from '../parts/form.ts';
 import { Heading } from '../parts/heading.tsx';
 import { localTime } from '../parts/instant.tsx';
 import { Awaited, Problem } from '../parts/problem.tsx';
+import { useRenew } from '../parts/renew.ts';
 import { ScopedButton } from '../parts/scoped-button.tsx';
 import { SignIn } from '../parts/signed-in.tsx';
 import { TextButton } from '../parts/text-button.tsx';
@@ -92,7 +92,7 @@ function Open({ invite }: { readonly invite: Preview }) {
 
 function Answer({ invite: { id, target_email } }: { readonly invite: Preview }) {
   const navigate = useNavigate();
-  const queries = useQueryClient();
+  const renew = useRenew();
   const asked = useMe();
   const { data: me } = asked;
   const { isBusy, error, attempt } = useSubmission();
@@ -109,7 +109,7 @@ function Answer({ invite: { id, target_email } }: { readonly invite: Preview }) 
   }
   const accept = async (): Promise<void> => {
     await answered(api.POST('/api/invites/{id}/accept/', { params: { path: { id } } }));
-    await Promise.all([['me'], ['organizations']].map((queryKey) => queries.invalidateQueries({ queryKey })));
+    await renew('me', 'organizations');
     // It is accepted, whether or not the service tells where it leads.
     const organizations = await readOrganizations().catch(() => null);
     const joined = organizations?.find((one) => me?.organizations.every((known) => known.id !== one.id));

@@ -1,5 +1,5 @@
 import { Alert, Box, Checkbox, Group, Stack, Table, Text, TextInput } from '@mantine/core';
-import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useOwnKey } from '../client/access.ts';
 import { answered, api, type Schemas } from '../client/api.ts';
@@ -13,6 +13,7 @@ import { FormDialog } from '../parts/form-dialog.tsx';
 import { Instant } from '../parts/instant.tsx';
 import { Listing } from '../parts/listing.tsx';
 import { Page } from '../parts/page.tsx';
+import { useRenew } from '../parts/renew.ts';
 
 type Key = Schemas['PersonalApiKey'];
 
@@ -45,25 +46,24 @@ const scopesOf = ({ scopes }: Key): string => (scopes.includes('*') ? 'everythin
 
 export default function Keys() {
   const project = useParam('project');
-  const queries = useQueryClient();
+  const renew = useRenew();
   const { data: own } = useOwnKey();
   const [shown, setShown] = useState<Key | null>(null);
   const keys = useQuery({
     queryKey: ['keys'],
     queryFn: () => answered(api.GET('/api/personal_api_keys/')),
   });
-  const renew = () => queries.invalidateQueries({ queryKey: ['keys'] });
   const isOwn = ({ id }: Key): boolean => id === own?.id;
   const roll = async (key: Key): Promise<void> => {
     const rolled = await answered(api.POST('/api/personal_api_keys/{id}/roll/', { params: { path: { id: key.id } } }));
     setShown(rolled);
     // With the value of before they would be signed out, and this page gone with the only place where the new one stands.
     if (isOwn(key) && rolled.value != null) replaceKey(rolled.value);
-    await renew();
+    await renew('keys');
   };
   const revoke = async ({ id }: Key): Promise<void> => {
     await answered(api.DELETE('/api/personal_api_keys/{id}/', { params: { path: { id } } }));
-    await renew();
+    await renew('keys');
   };
   return (
     <Page
@@ -73,7 +73,7 @@ export default function Keys() {
           project={project}
           made={async (key) => {
             setShown(key);
-            await renew();
+            await renew('keys');
           }}
         />
       }

@@ -1,5 +1,4 @@
 import { Button, Group, Radio, Stack } from '@mantine/core';
-import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { answered, api, type Schemas } from '../client/api.ts';
 import { configOf, DESTINATIONS, hasFault, initialValues } from '../client/destinations.ts';
@@ -14,13 +13,14 @@ import { useForm } from '../parts/form.ts';
 import { Loading } from '../parts/loading.tsx';
 import { Page } from '../parts/page.tsx';
 import { Problem, tell } from '../parts/problem.tsx';
+import { useRenew } from '../parts/renew.ts';
 import { ScopedButton } from '../parts/scoped-button.tsx';
 import { Unsaved } from '../parts/unsaved.tsx';
 
 export default function NewExport() {
   const project = useParam('project');
   const navigate = useNavigateFromHere();
-  const queries = useQueryClient();
+  const renew = useRenew();
   const params = { path: { project_id: project } };
   const types = DESTINATIONS.map(({ type }) => type);
   const tests = useDestinationTests(project, types);
@@ -57,7 +57,7 @@ export default function NewExport() {
 
   const make = async (): Promise<void> => {
     const made = await answered(api.POST('/api/projects/{project_id}/batch_exports/', { params, body: input() }));
-    await queries.invalidateQueries({ queryKey: ['exports', project] });
+    await renew('exports');
     tell(`${made.name} delivers from now on.`);
     navigate({ to: `/projects/${project}/exports/${made.id}`, replace: true, ignoreBlocker: true });
   };

@@ -1,5 +1,4 @@
 import { Button, Card, Code, Group, Select, Stack, Table, Text, TextInput } from '@mantine/core';
-import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useMe } from '../client/access.ts';
 import { answered, api, type Schemas } from '../client/api.ts';
@@ -16,6 +15,7 @@ import { Instant } from '../parts/instant.tsx';
 import { Listing } from '../parts/listing.tsx';
 import { Page } from '../parts/page.tsx';
 import { Problem, tell, tellProblem } from '../parts/problem.tsx';
+import { useRenew } from '../parts/renew.ts';
 import { ScopedButton } from '../parts/scoped-button.tsx';
 import { SearchField } from '../parts/search-field.tsx';
 
@@ -74,12 +74,11 @@ function PeopleOf({ organization }: OfOrganization) {
 }
 
 function Members({ organization, ownLevel }: WithLevel) {
-  const queries = useQueryClient();
+  const renew = useRenew();
   const { data: me } = useMe();
   const { data, error, refetch } = useMembers(organization);
   const mayEdit = (level: number): boolean => ownLevel >= ADMIN && ownLevel >= level;
   const path = (user: string) => ({ organization_id: organization, user__uuid: user });
-  const renew = () => queries.invalidateQueries({ queryKey: ['members', organization] });
   const setLevel = async (user: string, level: Level): Promise<void> => {
     try {
       await answered(
@@ -92,13 +91,13 @@ function Members({ organization, ownLevel }: WithLevel) {
     } catch (problem) {
       tellProblem(problem);
     }
-    await renew();
+    await renew('members');
   };
   const remove = async (user: string): Promise<void> => {
     await answered(
       api.DELETE('/api/organizations/{organization_id}/members/{user__uuid}/', { params: { path: path(user) } }),
     );
-    await renew();
+    await renew('members');
   };
   const [{ search = '' }] = useView();
   const sought = search.toLowerCase();
@@ -171,7 +170,7 @@ function Members({ organization, ownLevel }: WithLevel) {
 }
 
 function NewInvite({ organization, ownLevel }: WithLevel) {
-  const queries = useQueryClient();
+  const renew = useRenew();
   const form = useForm({ target_email: '', level: '1' });
   const [made, setMade] = useState<Schemas['Invite'] | null>(null);
   const invite = async (): Promise<void> => {
@@ -185,7 +184,7 @@ function NewInvite({ organization, ownLevel }: WithLevel) {
       ),
     );
     form.set({ target_email: '' });
-    await queries.invalidateQueries({ queryKey: ['invites', organization] });
+    await renew('invites');
   };
   return (
     <Card withBorder>
@@ -217,7 +216,7 @@ function NewInvite({ organization, ownLevel }: WithLevel) {
 }
 
 function Invites({ organization }: OfOrganization) {
-  const queries = useQueryClient();
+  const renew = useRenew();
   const [page, setPage] = useState(1);
   const asked = useInvites(organization, page);
   const remove = async (id: string): Promise<void> => {
@@ -226,7 +225,7 @@ function Invites({ organization }: OfOrganization) {
         params: { path: { organization_id: organization, id } },
       }),
     );
-    await queries.invalidateQueries({ queryKey: ['invites', organization] });
+    await renew('invites');
   };
   return (
     <Listing

@@ -10,12 +10,14 @@ import { Heading } from '../parts/heading.tsx';
 import { Instant } from '../parts/instant.tsx';
 import { AwaitedPage, Page } from '../parts/page.tsx';
 import { tell } from '../parts/problem.tsx';
+import { useRenew } from '../parts/renew.ts';
 
 export default function PersonPage() {
   const project = useParam('project');
   const id = useParam('id');
   const navigate = useNavigateFromHere();
   const queries = useQueryClient();
+  const renew = useRenew();
   const asked = usePerson(project, id);
   const { data: person } = asked;
   if (person === undefined) return <AwaitedPage title="Person" asked={asked} />;
@@ -25,7 +27,7 @@ export default function PersonPage() {
     });
     await answered(asked);
     const { response } = await asked;
-    for (const list of ['persons', 'events']) await queries.invalidateQueries({ queryKey: [list, project] });
+    await renew('persons', 'events');
     tell(response.status === 202 ? 'The person will be gone in a few minutes.' : 'The person is deleted.');
     // “Back” leads to nobody, and nothing of them is kept here.
     navigate({ to: `/projects/${project}/persons`, replace: true });

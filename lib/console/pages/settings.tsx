@@ -22,6 +22,7 @@ import { Heading } from '../parts/heading.tsx';
 import { NewProject } from '../parts/new-project.tsx';
 import { AwaitedPage, Page } from '../parts/page.tsx';
 import { Problem, tell } from '../parts/problem.tsx';
+import { useRenew } from '../parts/renew.ts';
 import { type Needed, ScopedButton } from '../parts/scoped-button.tsx';
 import { useVersionedWrite } from '../parts/versioned-write.tsx';
 
@@ -165,7 +166,7 @@ const timesOf = ({ timezone, week_start_day }: Project) => ({
 });
 
 function TokenSettings({ project }: { readonly project: Project }) {
-  const queries = useQueryClient();
+  const renew = useRenew();
   const [keep, setKeep] = useState(true);
   const reset = async (): Promise<void> => {
     await answered(
@@ -174,7 +175,7 @@ function TokenSettings({ project }: { readonly project: Project }) {
         body: { keep_old_for_a_day: keep },
       }),
     );
-    await queries.invalidateQueries({ queryKey: projectAt(String(project.id)).queryKey });
+    await renew('project');
     tell('The project has another token.');
   };
   return (

@@ -1,5 +1,5 @@
 import { Stack } from '@mantine/core';
-import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import type { Versioned } from '../client/api.ts';
 import { live } from '../client/polling.ts';
 import {
@@ -20,6 +20,7 @@ import { FormDialog } from '../parts/form-dialog.tsx';
 import { Instant } from '../parts/instant.tsx';
 import { AwaitedPage, Page } from '../parts/page.tsx';
 import { tell } from '../parts/problem.tsx';
+import { useRenew } from '../parts/renew.ts';
 import { useSubject } from '../parts/subscriptions/subject.ts';
 import { SubscriptionFields } from '../parts/subscriptions/subscription-fields.tsx';
 import { SubscriptionState } from '../parts/subscriptions/subscription-state.tsx';
@@ -49,21 +50,20 @@ interface SubscriptionViewProps {
 }
 
 function SubscriptionView({ project, seen, zone }: SubscriptionViewProps) {
-  const queries = useQueryClient();
+  const renew = useRenew();
   const navigate = useNavigateFromHere();
   const { value } = seen;
   const { id } = value;
   const name = value.title || value.resource_name || 'Untitled';
   const subject = subjectOf(value);
   const known = useSubject(project, subject);
-  const renew = () => queries.invalidateQueries({ queryKey: ['subscriptions', project] });
 
   const { send, notice } = useVersionedWrite<SubscriptionChange, Subscription>({
     what: 'the subscription',
     at: subscriptionAt(project, id),
     write: (change, over) => writeSubscription(project, over, change, zone),
     written: async (_, { enabled }) => {
-      await renew();
+      await renew('subscriptions');
       // Whether it is sent is seen on the page.
       if (enabled === undefined) tell(`${name} is changed.`);
     },
@@ -73,7 +73,7 @@ function SubscriptionView({ project, seen, zone }: SubscriptionViewProps) {
   });
   const remove = async (): Promise<void> => {
     await writeSubscription(project, seen, { deleted: true }, zone);
-    await renew();
+    await renew('subscriptions');
     navigate({ to: `/projects/${project}/subscriptions`, search: subject });
   };
   return (

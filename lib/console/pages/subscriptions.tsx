@@ -1,5 +1,4 @@
 import { Group, Stack, Text } from '@mantine/core';
-import { useQueryClient } from '@tanstack/react-query';
 import { answered, api } from '../client/api.ts';
 import type { Option } from '../client/json.ts';
 import { asNumbered } from '../client/paged.ts';
@@ -9,6 +8,7 @@ import { FormDialog } from '../parts/form-dialog.tsx';
 import { Instant } from '../parts/instant.tsx';
 import { Listing } from '../parts/listing.tsx';
 import { Page } from '../parts/page.tsx';
+import { useRenew } from '../parts/renew.ts';
 import { SearchField } from '../parts/search-field.tsx';
 import { useSubject } from '../parts/subscriptions/subject.ts';
 import { SubscriptionFields } from '../parts/subscriptions/subscription-fields.tsx';
@@ -91,7 +91,7 @@ interface NewSubscriptionProps {
 }
 
 function NewSubscription({ project, subject, zone, insights }: NewSubscriptionProps) {
-  const queries = useQueryClient();
+  const renew = useRenew();
   const navigate = useNavigateFromHere();
   return (
     <FormDialog
@@ -109,7 +109,7 @@ function NewSubscription({ project, subject, zone, insights }: NewSubscriptionPr
             body: { ...subject, ...sentSubscription(values, zone) },
           }),
         );
-        await queries.invalidateQueries({ queryKey: ['subscriptions', project] });
+        await renew('subscriptions');
         navigate({ to: `/projects/${project}/subscriptions/${made.id}` });
       }}
     >

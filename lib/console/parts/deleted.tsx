@@ -1,7 +1,7 @@
 import { Text } from '@mantine/core';
-import { type QueryKey, useQueryClient } from '@tanstack/react-query';
 import { ActButton } from './act-button.tsx';
 import { tell } from './problem.tsx';
+import { useRenew } from './renew.ts';
 import { To } from './to.tsx';
 
 interface RowNameProps {
@@ -24,18 +24,18 @@ interface RestoreButtonProps {
   readonly name: string;
   readonly restore: () => Promise<unknown>;
   /** What is to be read again. */
-  readonly lists: readonly QueryKey[];
+  readonly lists: readonly string[];
 }
 
 /** Brings back what was deleted. */
 function RestoreButton({ scope, name, restore, lists }: RestoreButtonProps) {
-  const queries = useQueryClient();
+  const renew = useRenew();
   const act = async (): Promise<void> => {
     try {
       await restore();
       tell(`${name} is back.`);
     } finally {
-      for (const queryKey of lists) await queries.invalidateQueries({ queryKey });
+      await renew(...lists);
     }
   };
   return (

@@ -1,23 +1,17 @@
 import { Group, List, Select, Stack, Text } from '@mantine/core';
-import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
-import {
-  ACCESS_LEVELS,
-  type AccessLevel,
-  accessKey,
-  useAccessRules,
-  writeAccessRule,
-} from '../../client/access-rules.ts';
+import { ACCESS_LEVELS, type AccessLevel, useAccessRules, writeAccessRule } from '../../client/access-rules.ts';
 import { useMembers, useOrganizationId } from '../../client/organization.ts';
 import { useSubmission } from '../form.ts';
 import { Awaited, Problem } from '../problem.tsx';
 import { RemoveIcon } from '../remove-icon.tsx';
+import { useRenew } from '../renew.ts';
 import { ScopedButton } from '../scoped-button.tsx';
 import type { OfBoard } from './of-board.ts';
 
 /** The access rules of a dashboard: one for everybody, and those of members. */
 export default function AccessRules({ project, id, beside }: OfBoard) {
-  const queries = useQueryClient();
+  const renew = useRenew();
   const asked = useAccessRules(project, id);
   const members = useMembers(useOrganizationId(project));
   const writing = useSubmission();
@@ -28,7 +22,7 @@ export default function AccessRules({ project, id, beside }: OfBoard) {
     void writing.attempt(async () => {
       await beside(() => writeAccessRule(project, id, whom, level));
       if (whom === member) setMember(null);
-      await queries.invalidateQueries({ queryKey: accessKey(project, id) });
+      await renew('access');
     });
   const people = members.data?.results ?? [];
   const everybody = rules.find(({ organization_member: whom }) => whom === null)?.access_level;

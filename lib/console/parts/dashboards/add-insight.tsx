@@ -1,10 +1,10 @@
 import { MultiSelect, Text } from '@mantine/core';
-import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useScope } from '../../client/access.ts';
 import { insightName, useInsights } from '../../client/insights.ts';
 import { FormDialog } from '../form-dialog.tsx';
 import { Problem } from '../problem.tsx';
+import { useRenew } from '../renew.ts';
 import type { Needed } from '../scoped-button.tsx';
 import { To } from '../to.tsx';
 import { useSearch } from '../typing.ts';
@@ -20,7 +20,7 @@ interface AddInsightProps extends Pick<Needed, 'lacks'> {
 
 /** Puts insights that there are on a dashboard, chosen by a part of their names; or leads to a new one for it. */
 export function AddInsight({ project, dashboard, shown, add, lacks }: AddInsightProps) {
-  const queries = useQueryClient();
+  const renew = useRenew();
   // Whoever may not read insights has none to choose from.
   const mayRead = useScope('insight:read');
   return (
@@ -33,7 +33,7 @@ export function AddInsight({ project, dashboard, shown, add, lacks }: AddInsight
       isReady={({ insights }) => insights.length > 0}
       submit={async ({ insights }) => {
         await add(insights.map(Number));
-        for (const list of ['insights', 'insight']) await queries.invalidateQueries({ queryKey: [list, project] });
+        await renew('insights', 'insight');
       }}
     >
       {({ values, set }) => (

@@ -1,5 +1,5 @@
 import { Group, List, Select, Stack, Switch, Text } from '@mantine/core';
-import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useMe, useProject } from '../../client/access.ts';
 import { answered, api, type Schemas } from '../../client/api.ts';
@@ -8,6 +8,7 @@ import { ADMIN, useMembers, useOrganizationId } from '../../client/organization.
 import { useSubmission } from '../form.ts';
 import { Problem } from '../problem.tsx';
 import { RemoveIcon } from '../remove-icon.tsx';
+import { useRenew } from '../renew.ts';
 import { ScopedButton } from '../scoped-button.tsx';
 import type { OfBoard } from './of-board.ts';
 
@@ -21,13 +22,12 @@ interface CollaboratorsProps extends OfBoard {
 
 /** Who may edit a dashboard: every member, or those who are named. */
 export function Collaborators({ project, id, value, write, beside }: CollaboratorsProps) {
-  const queries = useQueryClient();
+  const renew = useRenew();
   const [member, setMember] = useState<string | null>(null);
   const writing = useSubmission();
-  const key = ['collaborators', project, id];
   const path = { project_id: project, id };
   const { data, error } = useQuery({
-    queryKey: key,
+    queryKey: ['collaborators', project, id],
     queryFn: () => answered(api.GET('/api/projects/{project_id}/dashboards/{id}/collaborators/', { params: { path } })),
   });
   const members = useMembers(useOrganizationId(project));
@@ -37,7 +37,7 @@ export function Collaborators({ project, id, value, write, beside }: Collaborato
   const attempt = (act: Promise<unknown>): void =>
     void writing.attempt(async () => {
       await act;
-      await queries.invalidateQueries({ queryKey: key });
+      await renew('collaborators');
     });
   const add = async (user_uuid: string): Promise<void> => {
     await beside(() =>

@@ -1,12 +1,13 @@
 import { Group, Modal, Stack, Switch, Text } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
-import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import { ADDRESS } from '../../client/api.ts';
 import { renewLink, type Sharing as Shared, sharingAt, writeSharing } from '../../client/sharing.ts';
 import { ConfirmButton } from '../confirm-button.tsx';
 import { disputedFields } from '../conflict-notice.tsx';
 import { Copied } from '../copied.tsx';
 import { Problem, tellProblem } from '../problem.tsx';
+import { useRenew } from '../renew.ts';
 import { type Needed, ScopedButton } from '../scoped-button.tsx';
 import { useVersionedWrite } from '../versioned-write.tsx';
 import type { OfBoard } from './of-board.ts';
@@ -14,7 +15,7 @@ import { SharingSettings } from './sharing-settings.tsx';
 
 /** The link by which anybody sees the dashboard: made, ended, changed for another one. */
 export function Sharing({ project, id, beside, lacks }: OfBoard & Pick<Needed, 'lacks'>) {
-  const queries = useQueryClient();
+  const renew = useRenew();
   const [isOpen, { open, close }] = useDisclosure(false);
   const at = sharingAt(project, id);
   const { data: seen, error } = useQuery({ ...at, enabled: isOpen });
@@ -22,12 +23,12 @@ export function Sharing({ project, id, beside, lacks }: OfBoard & Pick<Needed, '
     what: 'the page',
     at,
     write: (change, over) => beside(() => writeSharing(project, id, over, change)),
-    written: () => queries.invalidateQueries({ queryKey: ['dashboards', project] }),
+    written: () => renew('dashboards'),
     disputed: disputedFields,
   });
   const refresh = async (): Promise<void> => {
     await beside(() => renewLink(project, id));
-    await queries.invalidateQueries({ queryKey: at.queryKey });
+    await renew('sharing');
   };
   return (
     <>

@@ -1,9 +1,9 @@
 import { Checkbox } from '@mantine/core';
-import { useQueryClient } from '@tanstack/react-query';
 import { duplicateTile, moveTile, showTile, type Tile } from '../../client/dashboards.ts';
 import { ActButton } from '../act-button.tsx';
 import { FormDialog } from '../form-dialog.tsx';
 import { tell } from '../problem.tsx';
+import { useRenew } from '../renew.ts';
 import { DashboardChoice } from './dashboard-choice.tsx';
 import type { OfBoard } from './of-board.ts';
 
@@ -15,15 +15,16 @@ interface TileActionsProps extends OfBoard {
 
 /** Copies a tile, and brings it to another dashboard. */
 export function TileActions({ project, id, tile, name, beside }: TileActionsProps) {
-  const queries = useQueryClient();
-  const renew = async (): Promise<void> => {
-    for (const list of ['dashboard', 'dashboards', 'insights', 'insight'])
-      await queries.invalidateQueries({ queryKey: [list, project] });
-  };
-  const copy = (): Promise<void> => beside(() => duplicateTile(project, id, tile.id)).then(renew);
+  const renew = useRenew();
+  const changed = (act: () => Promise<unknown>): Promise<unknown> =>
+    beside(act).then(() => renew('dashboard', 'dashboards', 'insights', 'insight'));
   return (
     <>
-      <ActButton scope="dashboard:write" act={copy} aria-label={`Copy ${name}`}>
+      <ActButton
+        scope="dashboard:write"
+        act={() => changed(() => duplicateTile(project, id, tile.id))}
+        aria-label={`Copy ${name}`}
+      >
         Copy
       </ActButton>
       <FormDialog
@@ -35,10 +36,9 @@ export function TileActions({ project, id, tile, name, beside }: TileActionsProp
         does="Move"
         isReady={({ to_dashboard: to }) => to !== ''}
         submit={async ({ to_dashboard: to, stays }) => {
-          await beside(() =>
+          await changed(() =>
             stays ? showTile(project, tile, Number(to)) : moveTile(project, id, tile.id, Number(to)),
           );
-          await renew();
           tell(stays ? 'The other dashboard shows it too.' : 'The other dashboard has it.');
         }}
       >

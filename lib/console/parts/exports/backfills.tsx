@@ -1,5 +1,4 @@
 import { Alert, Button, Card, Group, Progress, Stack, Text, TextInput } from '@mantine/core';
-import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { counted } from '../../../basics/text.ts';
 import { answered, api, type Schemas } from '../../client/api.ts';
@@ -11,6 +10,7 @@ import { Heading } from '../heading.tsx';
 import { Instant, UtcRange, utcRange } from '../instant.tsx';
 import { Listing } from '../listing.tsx';
 import { Problem, tell } from '../problem.tsx';
+import { useRenew } from '../renew.ts';
 import { ScopedButton } from '../scoped-button.tsx';
 import { StatusBadge } from '../status.tsx';
 
@@ -69,7 +69,7 @@ function BackfillProgress({ one }: { readonly one: Backfill }) {
 }
 
 function CancelBackfill({ project, one }: { readonly project: string; readonly one: Backfill }) {
-  const queries = useQueryClient();
+  const renew = useRenew();
   const cancel = async (): Promise<void> => {
     const path = { project_id: project, id: one.batch_export, backfill_id: one.id };
     try {
@@ -78,7 +78,7 @@ function CancelBackfill({ project, one }: { readonly project: string; readonly o
       );
       tell('The backfill is cancelled.');
     } finally {
-      await queries.invalidateQueries({ queryKey: ['backfills', project, one.batch_export] });
+      await renew('backfills');
     }
   };
   return (
@@ -89,7 +89,7 @@ function CancelBackfill({ project, one }: { readonly project: string; readonly o
 }
 
 function NewBackfill({ project, id }: BackfillsProps) {
-  const queries = useQueryClient();
+  const renew = useRenew();
   const form = useForm({ start_at: '', end_at: '' });
   /** What was estimated, and of which range; another one is estimated anew. */
   const [estimated, setEstimated] = useState<{ of: object; answer: Schemas['BackfillEstimate'] } | null>(null);
@@ -110,7 +110,7 @@ function NewBackfill({ project, id }: BackfillsProps) {
       await answered(api.POST('/api/projects/{project_id}/batch_exports/{id}/backfills/', { params, body: range() }));
       setEstimated(null);
       tell('The backfill has begun.');
-      await queries.invalidateQueries({ queryKey: ['backfills', project, id] });
+      await renew('backfills');
     });
 
   return (

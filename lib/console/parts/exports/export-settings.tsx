@@ -1,5 +1,4 @@
 import { Box, Group, Stack, Text } from '@mantine/core';
-import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { answered, api, type Schemas, type Versioned } from '../../client/api.ts';
 import {
@@ -15,6 +14,7 @@ import { sentWebhook } from '../../client/webhook.ts';
 import { disputedFields } from '../conflict-notice.tsx';
 import { useForm } from '../form.ts';
 import { tell } from '../problem.tsx';
+import { useRenew } from '../renew.ts';
 import { ScopedButton } from '../scoped-button.tsx';
 import { Unsaved } from '../unsaved.tsx';
 import { type OwnChanges, useVersionedWrite } from '../versioned-write.tsx';
@@ -46,7 +46,7 @@ interface SettingsProps extends Pick<ExportSettingsProps, 'project' | 'own'> {
 }
 
 function Settings({ project, seen, own, destination, look }: SettingsProps) {
-  const queries = useQueryClient();
+  const renew = useRenew();
   const { value } = seen;
   const [filters] = useState(() => wholeFiltersIn(value.filters));
   const [before] = useState(() => valuesOf(value, destination, filters ?? []));
@@ -73,7 +73,7 @@ function Settings({ project, seen, own, destination, look }: SettingsProps) {
     write: (wanted, over) => writeExport(project, over, wanted),
     shown: look,
     written: async ({ value: { name } }) => {
-      await queries.invalidateQueries({ queryKey: ['exports', project] });
+      await renew('exports');
       tell(`${name} is changed.`);
     },
     disputed: disputedOf,

@@ -1,11 +1,11 @@
 import { Drawer, Group, Stack, Text } from '@mantine/core';
-import { useQueryClient } from '@tanstack/react-query';
 import { answered, api } from '../../client/api.ts';
 import { isOpen, type Run, useRun } from '../../client/exports.ts';
 import { ActButton } from '../act-button.tsx';
 import { Facts } from '../facts.tsx';
 import { Instant, UtcRange } from '../instant.tsx';
 import { Awaited, tell } from '../problem.tsx';
+import { useRenew } from '../renew.ts';
 import { StatusBadge } from '../status.tsx';
 import { To } from '../to.tsx';
 
@@ -63,7 +63,7 @@ export const rowsOf = ({ records_completed, records_total_count }: Run): string 
 
 /** Cancels a run, or runs its interval again. */
 export function RunAction({ project, run }: { readonly project: string; readonly run: Run }) {
-  const queries = useQueryClient();
+  const renew = useRenew();
   const params = { path: { project_id: project, id: run.batch_export, run_id: run.id } };
   const [label, done, request] = isOpen(run)
     ? ([
@@ -82,8 +82,7 @@ export function RunAction({ project, run }: { readonly project: string; readonly
       tell(done);
     } finally {
       // A retry is a backfill of one interval.
-      for (const list of ['runs', 'backfills'])
-        await queries.invalidateQueries({ queryKey: [list, project, run.batch_export] });
+      await renew('runs', 'backfills');
     }
   };
   return (

@@ -1,5 +1,4 @@
 import { Alert, Button, Card, FileButton, Group, NativeSelect, Progress, Stack, Text } from '@mantine/core';
-import { useQueryClient } from '@tanstack/react-query';
 import { type DragEvent, useEffect, useRef, useState } from 'react';
 import { refusedHere } from '../../client/api.ts';
 import {
@@ -7,7 +6,6 @@ import {
   createImport,
   type Import,
   importOfRest,
-  importsKey,
   isOpen,
   type Preview,
   previewImport,
@@ -20,6 +18,7 @@ import { Heading } from '../heading.tsx';
 import { Instant } from '../instant.tsx';
 import { Listing } from '../listing.tsx';
 import { Problem, tell } from '../problem.tsx';
+import { useRenew } from '../renew.ts';
 import { ScopedButton } from '../scoped-button.tsx';
 import { Imports } from './imports.tsx';
 
@@ -39,7 +38,7 @@ interface Shown extends Preview {
 
 /** Takes a file, or one that was left before it was imported, shows how it is read, and imports it. Below it are all imports. */
 export function ImportDesk({ project }: { readonly project: string }) {
-  const queries = useQueryClient();
+  const renew = useRenew();
   const [chosen, setChosen] = useState<Chosen | null>(null);
   const [preview, setPreview] = useState<Shown | null>(null);
   const [reading, setReading] = useState<Reading>({});
@@ -52,7 +51,6 @@ export function ImportDesk({ project }: { readonly project: string }) {
   // Whoever leaves the page takes the file along.
   useEffect(() => () => upload.current?.abort(), []);
 
-  const renew = () => queries.invalidateQueries({ queryKey: importsKey(project) });
   const choose = (next: Reading): void => {
     lastReading.current = next;
     setReading(next);
@@ -80,7 +78,7 @@ export function ImportDesk({ project }: { readonly project: string }) {
 
   const attempt = async (act: () => Promise<unknown>): Promise<void> => {
     await submit(act);
-    void renew();
+    void renew('imports');
   };
 
   /** Uploads, in the place of what is uploaded. */

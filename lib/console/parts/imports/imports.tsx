@@ -1,18 +1,9 @@
 import { Group, Progress, Stack, Text } from '@mantine/core';
-import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { counted } from '../../../basics/text.ts';
 import { backfillRanges } from '../../../lake/intervals.ts';
 import { answered, api } from '../../client/api.ts';
-import {
-  cancelImport,
-  deleteImport,
-  type Import,
-  importsKey,
-  isOpen,
-  rejectedOf,
-  useImports,
-} from '../../client/imports.ts';
+import { cancelImport, deleteImport, type Import, isOpen, rejectedOf, useImports } from '../../client/imports.ts';
 import { asNumbered } from '../../client/paged.ts';
 import { ActButton } from '../act-button.tsx';
 import { ConfirmButton } from '../confirm-button.tsx';
@@ -20,6 +11,7 @@ import { Instant } from '../instant.tsx';
 import { Label } from '../label.tsx';
 import { Listing } from '../listing.tsx';
 import { tell, tellProblem } from '../problem.tsx';
+import { useRenew } from '../renew.ts';
 import { saveFile } from '../save-file.ts';
 import { ScopedButton } from '../scoped-button.tsx';
 import { TextButton } from '../text-button.tsx';
@@ -49,23 +41,22 @@ interface ImportsProps {
 
 /** The imports of a project, how far they are, and what became of them. */
 export function Imports({ project, goOn }: ImportsProps) {
-  const queries = useQueryClient();
+  const renew = useRenew();
   const [page, setPage] = useState(1);
   const asked = useImports(project, page);
-  const renew = () => queries.invalidateQueries({ queryKey: importsKey(project) });
   const cancel = async (one: Import): Promise<void> => {
     try {
       await cancelImport(project, one);
       tell('The import is cancelled; what it has added stays.');
     } finally {
-      await renew();
+      await renew('imports');
     }
   };
   const remove = async (one: Import): Promise<void> => {
     try {
       await deleteImport(project, one);
     } finally {
-      await renew();
+      await renew('imports');
     }
   };
   return (

@@ -1,6 +1,5 @@
 /** The form of an insight: what is asked and kept. What is being written is not touched by what others change meanwhile. */
 import { useDebouncedValue } from '@mantine/hooks';
-import { useQueryClient } from '@tanstack/react-query';
 import { useMemo, useState } from 'react';
 import { useScope } from '../../client/access.ts';
 import { answered, api, type Schemas, type Versioned } from '../../client/api.ts';
@@ -20,6 +19,7 @@ import { useNavigateFromHere } from '../address.ts';
 import { disputedFields } from '../conflict-notice.tsx';
 import { useSubmission } from '../form.ts';
 import { faultOf, tell } from '../problem.tsx';
+import { useRenew } from '../renew.ts';
 import { useVersionedWrite } from '../versioned-write.tsx';
 
 /** A question is asked once nobody has changed it for so long. */
@@ -43,7 +43,7 @@ export interface InsightFormOptions {
 /** Begins with what was read, and writes what is changed of it; makes an insight where nothing was. */
 export function useInsightForm({ project, first, boards: chosen = [], seen, look }: InsightFormOptions) {
   const navigate = useNavigateFromHere();
-  const queries = useQueryClient();
+  const renew = useRenew();
   const [base, setBase] = useState(seen);
   const kept = base?.value;
   const begun = kept?.query == null ? first : questionOf(kept.query);
@@ -66,10 +66,6 @@ export function useInsightForm({ project, first, boards: chosen = [], seen, look
   // What could not be asked for again is there still.
   const failure = answer.data === undefined ? answer.error : null;
 
-  const renew = () =>
-    Promise.all(
-      ['insights', 'insight', 'dashboard'].map((list) => queries.invalidateQueries({ queryKey: [list, project] })),
-    );
   const { send, notice } = useVersionedWrite<InsightChange, Insight>({
     what: 'the insight',
     at: insightAt(project, String(kept?.id)),
@@ -96,7 +92,7 @@ export function useInsightForm({ project, first, boards: chosen = [], seen, look
       } else if (isSame(queryOf(question), own.query)) setUntouched(question);
     },
     written: async ({ value }) => {
-      await renew();
+      await renew('insights', 'insight', 'dashboard');
       tell(`${value.name || 'The insight'} is kept.`);
     },
     disputed: ({ dashboards, ...fields }, theirs) =>
@@ -132,7 +128,7 @@ export function useInsightForm({ project, first, boards: chosen = [], seen, look
     const { id } = await answered(
       api.POST('/api/projects/{project_id}/insights/', { params: { path: { project_id: project } }, body }),
     );
-    await renew();
+    await renew('insights', 'insight', 'dashboard');
     tell(`${body.name || 'The insight'} is kept.`);
     navigate({ to: `/projects/${project}/insights/${id}`, replace, ignoreBlocker: true });
   }
