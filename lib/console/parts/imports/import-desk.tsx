@@ -1,167 +1,29 @@
-import { Alert, Button, Card, FileButton, Group, NativeSelect, Progress, Stack, Text } from '@mantine/core';
-import { type DragEvent, useEffect, useRef, useState } from 'react';
-import { refusedHere } from '../../client/api.ts';
-import {
-  cancelImport,
-  createImport,
-  type Import,
-  importOfRest,
-  isOpen,
-  type Preview,
-  previewImport,
-  type Reading,
-  sendFile,
-  startImport,
-} from '../../client/imports.ts';
-import { useSubmission } from '../form.ts';
+import { Button, Card, FileButton, Group, Progress, Stack, Text } from '@mantine/core';
+import { type DragEvent, useRef, useState } from 'react';
 import { Heading } from '../heading.tsx';
-import { Instant } from '../instant.tsx';
-import { Listing } from '../listing.tsx';
-import { Problem, tell } from '../problem.tsx';
-import { useRenew } from '../renew.ts';
+import { Problem } from '../problem.tsx';
 import { ScopedButton } from '../scoped-button.tsx';
+import { Columns, FirstRecords, lackOf } from './first-records.tsx';
 import { Imports } from './imports.tsx';
-
-/** A file of which something is there. */
-interface Chosen {
-  readonly one: Import;
-  readonly uploaded: number;
-  /** It is on its way. */
-  readonly isSending: boolean;
-}
-
-/** The first records of a file, as it was asked to be read. */
-interface Shown extends Preview {
-  /** The fields for which somebody has to choose a column, in the words of a sentence. */
-  readonly lacking: readonly string[];
-}
+import { useUpload } from './upload.ts';
 
 /** Takes a file, or one that was left before it was imported, shows how it is read, and imports it. Below it are all imports. */
 export function ImportDesk({ project }: { readonly project: string }) {
-  const renew = useRenew();
-  const [chosen, setChosen] = useState<Chosen | null>(null);
-  const [preview, setPreview] = useState<Shown | null>(null);
-  const [reading, setReading] = useState<Reading>({});
-  /** How the file is to be read by what was chosen last: an upload that ends meets what was chosen while it went on. */
-  const lastReading = useRef<Reading>({});
-  /** How often was asked how a file is read. Only the last answer is shown, in whatever order they come. */
-  const looks = useRef(0);
-  const { isBusy, error, attempt: submit } = useSubmission();
-  const upload = useRef<AbortController | null>(null);
-  // Whoever leaves the page takes the file along.
-  useEffect(() => () => upload.current?.abort(), []);
-
-  const choose = (next: Reading): void => {
-    lastReading.current = next;
-    setReading(next);
-  };
-  const reset = (): void => {
-    upload.current?.abort();
-    looks.current += 1;
-    setChosen(null);
-    setPreview(null);
-    choose({});
-  };
-
-  /** Shows how a file is read, unless that was asked again meanwhile, or the file is no longer there. */
-  async function look(one: Import): Promise<void> {
-    looks.current += 1;
-    const own = looks.current;
-    const as = lastReading.current;
-    try {
-      const found = await previewImport(project, one, as);
-      if (own === looks.current) setPreview({ ...found, lacking: lackingFields(found, as) });
-    } catch (problem) {
-      if (own === looks.current) throw problem;
-    }
-  }
-
-  const attempt = async (act: () => Promise<unknown>): Promise<void> => {
-    await submit(act);
-    void renew('imports');
-  };
-
-  /** Uploads, in the place of what is uploaded. */
-  const sends = (send: (signal: AbortSignal) => Promise<unknown>): void => {
-    upload.current?.abort();
-    const stop = new AbortController();
-    const { signal } = stop;
-    upload.current = stop;
-    void attempt(() =>
-      send(signal).catch((problem: unknown) => {
-        if (signal.aborted) return;
-        setChosen((now) => now && { ...now, isSending: false });
-        throw problem;
-      }),
-    );
-  };
-
-  const take = (file: File | null): void => {
-    if (file === null) return;
-    sends(async (signal) => {
-      const one = await createImport(project, file);
-      // Another file has taken the place of one that had not begun.
-      await (signal.aborted ? cancelImport(project, one) : send(one, file, signal));
-    });
-  };
-
-  const takeRest = (begun: Import, file: File | null): void => {
-    if (file === null) return;
-    sends(async (signal) => send(await importOfRest(project, begun, file), file, signal));
-  };
-
-  async function send(one: Import, file: File, signal: AbortSignal): Promise<void> {
-    signal.throwIfAborted();
-    setChosen({ one, uploaded: one.bytes_uploaded, isSending: true });
-    let isShown = false;
-    await sendFile(project, one, file, {
-      signal,
-      onPart: (uploaded) => {
-        if (signal.aborted) return;
-        setChosen({ one, uploaded, isSending: true });
-        if (!isShown) void submit(() => look(one));
-        isShown = true;
-      },
-    });
-    // Parquet is read from its end.
-    if (!signal.aborted) await look(one);
-  }
-
-  const read = (one: Import, next: Reading): void => {
-    choose(next);
-    void attempt(() => look(one));
-  };
-
-  const goOn = (one: Import): void => {
-    setChosen({ one, uploaded: one.bytes_uploaded, isSending: false });
-    void attempt(async () => one.bytes_uploaded > 0 && look(one));
-  };
-
+  const upload = useUpload(project);
+  const { chosen, preview, error } = upload;
   if (chosen === null) {
     return (
       <Stack>
         <Stack gap={0}>
-          <DropPlace take={take} refuse={(why) => void submit(() => Promise.reject(refusedHere(why)))} />
+          <DropPlace take={upload.take} refuse={upload.refuse} />
           <Problem error={error} />
         </Stack>
-        <Imports project={project} goOn={goOn} />
+        <Imports project={project} goOn={upload.goOn} />
       </Stack>
     );
   }
   const { one, uploaded, isSending } = chosen;
   const isWhole = uploaded === one.bytes;
-  const start = (): void =>
-    void attempt(async () => {
-      await startImport(project, one, reading);
-      tell(`The import of ${one.name} has begun.`);
-      reset();
-    });
-  const cancel = (): void =>
-    void attempt(async () => {
-      upload.current?.abort();
-      if (isOpen(one)) await cancelImport(project, one);
-      reset();
-    });
   return (
     <Stack>
       <Card withBorder component="section" aria-label={`Import ${one.name}`}>
@@ -180,26 +42,26 @@ export function ImportDesk({ project }: { readonly project: string }) {
           {preview?.columns != null && (
             <Columns
               columns={preview.columns}
-              reading={reading}
-              change={(next) => read(one, next)}
+              reading={upload.reading}
+              change={(next) => upload.read(one, next)}
               format={preview.format}
             />
           )}
           <Problem error={error} />
           <Group>
             {!isWhole && !isSending && (
-              <ChooseFile label="Choose the file again" take={(file) => takeRest(one, file)} />
+              <ChooseFile label="Choose the file again" take={(file) => upload.takeRest(one, file)} />
             )}
             <ScopedButton
               scope="batch_import:write"
               lacks={preview === null ? undefined : lackOf(preview)}
-              loading={isBusy && isWhole}
+              loading={upload.isBusy && isWhole}
               disabled={!isWhole}
-              onClick={start}
+              onClick={() => upload.start(one)}
             >
               Import
             </ScopedButton>
-            <Button variant="default" onClick={cancel}>
+            <Button variant="default" onClick={() => upload.cancel(one)}>
               Cancel
             </Button>
           </Group>
@@ -212,7 +74,7 @@ export function ImportDesk({ project }: { readonly project: string }) {
 
 interface ChooseFileProps {
   readonly label: string;
-  readonly take: (file: File | null) => void;
+  readonly take: (file: File) => void;
 }
 
 /** Asks for a file. */
@@ -223,7 +85,7 @@ function ChooseFile({ label, take }: ChooseFileProps) {
     <FileButton
       resetRef={forget}
       onChange={(file) => {
-        take(file);
+        if (file !== null) take(file);
         forget.current?.();
       }}
     >
@@ -260,8 +122,9 @@ function DropPlace({ take, refuse }: DropPlaceProps) {
     event.preventDefault();
     setOver(false);
     const fault = faultOf(event.dataTransfer);
-    if (fault === undefined) take(event.dataTransfer.files[0] ?? null);
-    else refuse(fault);
+    const [file] = event.dataTransfer.files;
+    if (fault !== undefined) refuse(fault);
+    else if (file !== undefined) take(file);
   };
   return (
     <Card
@@ -279,100 +142,6 @@ function DropPlace({ take, refuse }: DropPlaceProps) {
         <ChooseFile label="Choose a file" take={take} />
       </Stack>
     </Card>
-  );
-}
-
-const FORMATS = { combined: 'a log of a web server', jsonl: 'JSON lines', csv: 'CSV', parquet: 'Parquet' } as const;
-
-function FirstRecords({ preview: { format, records, problem, lacking } }: { readonly preview: Shown }) {
-  return (
-    <>
-      {format !== null && <Text size="sm">It is read as {FORMATS[format]}. Its first records:</Text>}
-      {lacking.length > 0 && <Text size="sm">It is a table. Choose which {columnsText(lacking)}.</Text>}
-      {problem !== null && lacking.length === 0 && (
-        <Alert color="orange" variant="outline">
-          {problem}
-        </Alert>
-      )}
-      {records.length > 0 && (
-        <Listing
-          label="First records"
-          rows={records}
-          rowKey={({ line }) => line}
-          empty={null}
-          columns={[
-            { name: 'Line', cell: ({ line }) => line },
-            { name: 'Event', cell: ({ event, reason }) => <Cell text={event ?? reason ?? 'a state of a person'} /> },
-            { name: 'Person', cell: (row) => <Cell text={row.distinct_id ?? ''} />, from: 'xs' },
-            { name: 'Time', cell: ({ timestamp }) => <Instant at={timestamp} none="" /> },
-            { name: 'Properties', cell: ({ properties }) => <Cell text={properties ?? ''} />, from: 'md' },
-          ]}
-        />
-      )}
-    </>
-  );
-}
-
-const Cell = ({ text }: { readonly text: string }) => (
-  <Text size="sm" lineClamp={2} style={{ overflowWrap: 'anywhere' }}>
-    {text}
-  </Text>
-);
-
-/** What an event cannot be without. */
-const FIELDS = [
-  ['event', 'Event', 'the event'],
-  ['distinct_id', 'Person (distinct_id)', 'the person'],
-  ['timestamp', 'Time', 'the time'],
-] as const;
-
-/** Returns what a table is not read without, in the words of a sentence, as long as no column is chosen for it. */
-function lackingFields({ columns, problem }: Preview, { columns: chosen }: Reading): readonly string[] {
-  if (columns === null || problem === null) return [];
-  return FIELDS.flatMap(([field, , word]) => (field in (chosen ?? {}) || columns.includes(field) ? [] : [word]));
-}
-
-/**
- * Returns without what an import would add nothing, in a sentence; undefined: it would, as far as is known. Of a file whose
- * beginning holds no record and no problem, nothing is known yet.
- */
-function lackOf({ records, problem, lacking }: Shown): string | undefined {
-  if (lacking.length > 0) return `Choose which ${columnsText(lacking)} first`;
-  return records.length === 0 && problem !== null ? 'Nothing of it can be read' : undefined;
-}
-
-const listed = new Intl.ListFormat('en-GB');
-
-const columnsText = (words: readonly string[]): string =>
-  `${words.length === 1 ? 'column is' : 'columns are'} ${listed.format(words)}`;
-
-interface ColumnsProps {
-  readonly columns: readonly string[];
-  readonly format: Preview['format'];
-  readonly reading: Reading;
-  readonly change: (reading: Reading) => void;
-}
-
-/** Which column is which field; a column that is none is a property. */
-function Columns({ columns, format, reading, change }: ColumnsProps) {
-  const chosen = (reading.columns ?? {}) as Readonly<Record<string, string>>;
-  const choose = (field: string, column: string): void => {
-    const { [field]: _, ...others } = chosen;
-    const next = column === '' ? others : { ...others, [field]: column };
-    change({ ...reading, format: format ?? 'csv', columns: next });
-  };
-  return (
-    <Group align="end">
-      {FIELDS.map(([field, label]) => (
-        <NativeSelect
-          key={field}
-          label={label}
-          value={chosen[field] ?? (columns.includes(field) ? field : '')}
-          onChange={(event) => choose(field, event.currentTarget.value)}
-          data={[{ value: '', label: 'Choose a column' }, ...columns]}
-        />
-      ))}
-    </Group>
   );
 }
 
