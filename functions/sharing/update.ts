@@ -14,7 +14,7 @@ export const handler = endpoint(updateSharing, {
     const waiter = { organization: tenant.organization.id, user: caller.userId, signal: context.callerLeft };
     const password =
       typeof body.password === 'string' ? await hashedPassword(body.password, waiter, context.random) : body.password;
-    const change = patchOf(body, password);
+    const change = patchOf(body, password, context.clock());
     const sharing = await changeSharing(context, read, { tenant, change, ifMatch, activityOps });
     return new Answer(sharingObject(sharing), { version: sharing.ver });
   },

@@ -42,7 +42,8 @@ export interface PersonalApiKeyItem extends Item {
 /** Limits above what anybody needs: there are fewer scopes, and nobody names so many projects or organizations. */
 const MAX = { scopes: 200, places: 100 } as const;
 
-const distinct = <T>(values: readonly T[]): T[] => [...new Set(values)];
+/** Null limits nothing, as PostHog takes it. */
+const distinct = <T>(values: readonly T[] | null | undefined): T[] => [...new Set(values)];
 
 /** The fields of a new key. `expires_at` is in milliseconds since 1970. */
 export const NewPersonalApiKey = z.object({
@@ -57,17 +58,19 @@ export const NewPersonalApiKey = z.object({
   scoped_teams: z
     .array(integer({ min: 1 }))
     .max(MAX.places)
+    .nullable()
     .transform(distinct)
     .optional(),
   scoped_organizations: z
     .array(text())
     .max(MAX.places)
     .check(({ value, issues }) => {
-      if (value.some((id) => uuidOf(id) !== id)) {
+      if (value.some((id) => uuidOf(id) === undefined)) {
         issues.push({ code: 'custom', input: value, message: 'Invalid organization UUID' });
       }
     })
-    .transform(distinct)
+    .nullable()
+    .transform((ids) => distinct(ids?.map((id) => uuidOf(id) ?? id)))
     .optional(),
   expires_at: integer().nullable().optional(),
 });

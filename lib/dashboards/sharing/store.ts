@@ -71,12 +71,14 @@ type SharingChange = (
 ) => { readonly set: SharingSet; readonly hasNewToken: boolean; readonly activity: ActivityVerb } | undefined;
 
 /**
- * Returns the change of a PATCH; `password` is the hash of the one that was sent. A token that was open before is not
- * opened again. Throws a 400 when a password is required that there is not.
+ * Returns the change of a PATCH at `now`; `password` is the hash of the one that was sent. A token that was open before is
+ * not opened again. Throws a 400 when a password is required that there is not, and for a page that would be open for no
+ * time.
  */
 export function patchOf(
   { enabled, password_required, expires_at, allow_date_range, filter_choices }: z.output<typeof SharingPatch>,
   password: string | null | undefined,
+  now: number,
 ): SharingChange {
   if (password_required === false && typeof password === 'string') {
     invalid('password_required', 'A password was sent. Leave out `password_required`, or send true.');
@@ -93,6 +95,11 @@ export function patchOf(
       Object.entries(sent).filter(([name, value]) => (sharing[name] ?? UNSET[name]) !== value),
     );
     if (Object.keys(set).length === 0) return undefined;
+    const after = { ...sharing, ...set };
+    const sets = set.enabled ?? set.expires_at;
+    if (sets !== undefined && after.enabled && (after.expires_at ?? Infinity) <= now) {
+      invalid('expires_at', 'The expiry must be in the future.');
+    }
     const opens = set.enabled;
     return {
       set,

@@ -128,15 +128,14 @@ export const AlertInput = z.object({
   notify_type: choice(NOTIFY_TYPES)
     .optional()
     .describe("The form of what the webhook is told. Default: Slack's, where `notify_url` leads to hooks.slack.com."),
-});
-
-/** The body that changes an alert. */
-export const AlertPatch = AlertInput.partial().extend({
   snoozed_until: text()
     .nullable()
     .optional()
     .describe('Until then it does not look: `2h`, `1d`, `1w`, `1m` from now, or a time. Null: it looks again.'),
 });
+
+/** The body that changes an alert. */
+export const AlertPatch = AlertInput.partial();
 export type AlertPatch = z.output<typeof AlertPatch>;
 
 export const AlertObject = z

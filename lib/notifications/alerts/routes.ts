@@ -13,8 +13,14 @@ const one = {
   params: z.object({ project_id: integer(), id: uuid() }),
 } as const;
 
-/** What PostHog's alerts have and these have not: detectors of anomalies, and times of the day. */
-const UNSUPPORTED = { detector_config: null, schedule_restriction: null } as const;
+/** What PostHog's alerts have and these have not: detectors of anomalies, times of the day, and agents that look into them. */
+const UNSUPPORTED = {
+  detector_config: null,
+  schedule_restriction: null,
+  investigation_agent_enabled: null,
+  investigation_gates_notifications: null,
+  investigation_inconclusive_action: 'notify',
+} as const;
 
 export const listAlerts = route({
   ...read,

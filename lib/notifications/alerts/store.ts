@@ -125,7 +125,7 @@ const withoutContent = (insight: InsightItem): InsightItem => ({
 
 type WriteContext = Pick<Context, 'table' | 'clock' | 'newId' | 'vault' | 'settings'>;
 
-/** Makes an alert, which looks at once. Throws a 400 for an insight that is not there or cannot be watched. */
+/** Makes an alert, which looks at once, unless it is snoozed. Throws a 400 for an insight that is not there or cannot be watched. */
 export async function createAlert(
   context: WriteContext,
   { tenant, activityOps }: Writing,
@@ -134,6 +134,7 @@ export async function createAlert(
 ): Promise<AlertWithInsight> {
   const { table, clock, newId } = context;
   const { project } = placeIn(tenant);
+  const { timezone } = insightMoment(project);
   const [id, now] = [newId(), clock()];
   const set = await fieldsOf(context, tenant, id, input, null);
   const insight = await insightFor(context, tenant, input.insight, set);
@@ -164,12 +165,13 @@ export async function createAlert(
     next_check_at: now,
     checks: toJsonText([]),
     ...(set as Pick<AlertItem, 'insight_id' | 'threshold' | 'subscribed_users'>),
+    ...snoozeOf(input.snoozed_until ?? null, now, timezone),
   };
   checkWatch(item, insight);
   await inPlace(table, project, { kind: 'alert', range: ranges.alertsOf(project.id), goneOf }, (placeOps) =>
     table.write([
       { put: item, if: 'absent' },
-      ...dueOps('alert', item, dueOf(item, insightMoment(project).timezone)),
+      ...dueOps('alert', item, dueOf(item, timezone)),
       ...idempotencyOps(id),
       ...activityOps({ ...about(item), activity: 'created', changes: creationChanges(item, LOGGED_FIELDS) }),
       ...placeOps,
@@ -314,7 +316,7 @@ async function membersAmong(
   ids: readonly number[],
 ): Promise<readonly string[]> {
   if (ids.length === 0) return [];
-  if (settings.mailFrom === null) invalid('subscribed_users', `${NO_MAIL} Send [], and use notify_url.`);
+  if (settings.mailFrom === null) invalid('subscribed_users', `${NO_MAIL} Name no members, use notify_url.`);
   const members = await listAll(table, ranges.membersOf(organization.id));
   const users = await table.many(members.map(({ user_uuid }) => keys.user(user_uuid)));
   const uuids = new Map(users.flatMap((user) => (user === undefined ? [] : [[user.id, user.uuid] as const])));

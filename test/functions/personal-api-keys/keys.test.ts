@@ -91,6 +91,15 @@ test.each([
   expect(await list(service)).toHaveLength(1);
 });
 
+test('limits are named in any spelling of an id, and null limits nothing', async () => {
+  const { service } = await world();
+  const { id } = service.organization;
+  const made = await create(service, { scoped_organizations: [id.toUpperCase(), id], scoped_teams: null });
+  expect(made).toMatchObject({ status: 201, body: { scoped_organizations: [id], scoped_teams: [] } });
+  const changed = await service.call('PATCH', one(made), { body: { scoped_organizations: null } });
+  expect(changed).toMatchObject({ status: 200, body: { scoped_organizations: [] } });
+});
+
 test("a key of somebody else's is not there", async () => {
   const { service } = await world();
   const made = await create(service, {});

@@ -1,3 +1,4 @@
+import { DAY_MS } from '../../../lib/basics/units.ts';
 import { LEVELS } from '../../../lib/http/levels.ts';
 import { keys } from '../../../lib/ports/table/keys.ts';
 import { testContext } from '../../support/context.ts';
@@ -173,6 +174,20 @@ test('the activity log shows what was set as answers do, and of a password only 
       ],
     },
   });
+});
+
+test('a page is not opened for a time that is over', async () => {
+  const { sharing, context } = await world();
+  const refusal = { status: 400, body: { attr: 'expires_at', detail: 'The expiry must be in the future.' } };
+  expect(await sharing('PATCH', { enabled: true, expires_at: '2020-01-01T00:00:00Z' })).toMatchObject(refusal);
+  const expiry = { expires_at: '2026-01-02T00:00:00Z' };
+  await sharing('PATCH', { enabled: true, ...expiry });
+  context.clock.advance(DAY_MS);
+  // What was read can be sent, and the page closed; but not opened again with it.
+  expect(await sharing('PATCH', { enabled: true, ...expiry })).toMatchObject({ status: 200 });
+  expect(await sharing('PATCH', { enabled: false, ...expiry })).toMatchObject({ status: 200 });
+  expect(await sharing('PATCH', { enabled: true })).toMatchObject(refusal);
+  expect(await sharing('PATCH', { enabled: true, expires_at: null })).toMatchObject({ status: 200 });
 });
 
 test('writes that fail, and answers that are lost, leave sharing and dashboard in agreement', async () => {

@@ -282,7 +282,7 @@ test('without a mail server, addresses and users are refused by name', async () 
   expect([alert.status, alert.body?.['attr'], alert.body?.['detail']]).toEqual([
     400,
     'subscribed_users',
-    `${refusal} Send [], and use notify_url.`,
+    `${refusal} Name no members, use notify_url.`,
   ]);
   const target = { target_type: 'email', target_value: 'ada@example.com' };
   const subscription = await service.call('POST', `${inProject}/subscriptions/`, {

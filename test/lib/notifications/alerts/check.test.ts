@@ -571,6 +571,30 @@ test('snoozed it does not look, until then or until that is taken back', async (
   expect(bodies()).toHaveLength(2);
 });
 
+test('made snoozed, it looks when that is over', async () => {
+  const { alert, run, clock } = await alerting();
+  expect(await alert({ threshold: threshold({ lower: 1 }), snoozed_until: '2h' })).toMatchObject({
+    state: 'Snoozed',
+    snoozed_until: '2026-01-01T14:00:00Z',
+  });
+  await run();
+  expect(bodies()).toEqual([]);
+  clock.advance(2 * HOUR_MS);
+  await run();
+  expect(bodies()).toHaveLength(1);
+});
+
+test('agents that decide what is told are refused, at their defaults they are not', async () => {
+  const { alert, service, inProject, insight } = await alerting();
+  const fields = { insight, subscribed_users: [], threshold: threshold({ lower: 1 }) };
+  for (const sent of [{ investigation_agent_enabled: true }, { investigation_inconclusive_action: 'suppress' }]) {
+    const reply = await service.call('POST', `${inProject}/alerts/`, { body: { ...fields, ...sent } });
+    expect([reply.status, reply.body?.['attr']]).toEqual([400, Object.keys(sent)[0]]);
+  }
+  const defaults = { investigation_agent_enabled: false, investigation_inconclusive_action: 'notify' };
+  expect(await alert({ ...fields, ...defaults })).toMatchObject({ state: 'Not firing' });
+});
+
 test.each([
   '2026-01-01T12:00:00Z',
   '0h',
