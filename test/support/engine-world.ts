@@ -102,14 +102,20 @@ export interface Process {
 
 type Machines = Readonly<Record<string, Definition>>;
 
+/** Returns what tells the owner of a task where nobody is to share places: each is one of its own. */
+export function eachByItself(): EngineOptions['ownerOf'] {
+  let tasks = 0;
+  return async () => `owner ${(tasks += 1)}`;
+}
+
 export function world({
   machines,
   tasks,
   random = () => 0.5,
   concurrency,
-  ownerOf,
-  partOf,
-  lineNameOf,
+  ownerOf = eachByItself(),
+  partOf = () => undefined,
+  lineNameOf = () => '',
   onEnded,
   slow = false,
 }: {
@@ -174,9 +180,11 @@ export function world({
       machines: others,
       random,
       ...(concurrency === undefined ? {} : { concurrency }),
-      ...(ownerOf === undefined ? {} : { ownerOf }),
-      ...(partOf === undefined ? {} : { partOf }),
-      ...(lineNameOf === undefined ? {} : { lineNameOf }),
+      ownerOf,
+      userOf: async () => undefined,
+      partOf,
+      lineNameOf,
+      onWaiting: async () => {},
       tasks:
         (task) =>
         async (input, signal = new AbortController().signal) => {
