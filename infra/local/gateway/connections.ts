@@ -61,7 +61,7 @@ interface Share {
 const newShare = (): Share => ({ open: new Set(), atRest: new Set() });
 
 export interface Connections {
-  /** Closes those of which no request is under way: they wait for one, or have sent nothing or half a head. */
+  /** Closes those of which no request is under way: they wait for one, or have sent nothing or half a head. Others are closed at their rest. */
   closeAtRest(): void;
 }
 
@@ -72,6 +72,7 @@ export interface Connections {
 export function boundConnections(server: Server, { limits, proxies, clock, log }: BoundOptions): Connections {
   const all = newShare();
   const networks = new Map<string, Share>();
+  let isClosing = false;
   let [dropped, toldAt] = [0, Number.NEGATIVE_INFINITY];
   const tell = (address: string | undefined): void => {
     dropped += 1;
@@ -118,12 +119,15 @@ export function boundConnections(server: Server, { limits, proxies, clock, log }
     for (const { atRest } of shares) atRest.delete(socket);
     response.once('close', () => {
       connection.requests -= 1;
-      if (connection.requests === 0 && known.has(socket)) for (const { atRest } of shares) atRest.add(socket);
+      if (connection.requests > 0 || !known.has(socket)) return;
+      if (isClosing) socket.end();
+      else for (const { atRest } of shares) atRest.add(socket);
     });
   };
   server.on('request', begin).on('checkExpectation', begin);
   return {
     closeAtRest: () => {
+      isClosing = true;
       for (const socket of all.atRest) socket.destroy();
     },
   };

@@ -11,10 +11,10 @@ const MAX_AHEAD = 64;
 
 /**
  * Returns what handles the requests of each connection one after the other: the next one when the system has taken the
- * answer before it, so that a connection holds one answer at most. Then `atRest` is called with a connection of which none
- * waits. One that sends more than 64 ahead is closed, and `overrun` is called.
+ * answer before it, so that a connection holds one answer at most. One that sends more than 64 ahead is closed, and
+ * `overrun` is called.
  */
-export function oneAtATime(handle: Listener, atRest: (socket: Socket) => void, overrun: () => void): Listener {
+export function oneAtATime(handle: Listener, overrun: () => void): Listener {
   /** Of each connection whose request is being answered: those that wait behind it. */
   const ahead = new WeakMap<Socket, [IncomingMessage, ServerResponse][]>();
   const begin = (request: IncomingMessage, response: ServerResponse): void => {
@@ -22,9 +22,8 @@ export function oneAtATime(handle: Listener, atRest: (socket: Socket) => void, o
     response.once('close', () => {
       const next = ahead.get(socket)?.shift();
       // After an answer that says it is the last one, the connection takes no other.
-      if (next !== undefined && socket.writable) return begin(...next);
-      ahead.delete(socket);
-      atRest(socket);
+      if (next !== undefined && socket.writable) begin(...next);
+      else ahead.delete(socket);
     });
     handle(request, response);
   };

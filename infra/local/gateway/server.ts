@@ -109,8 +109,6 @@ class RestApiServer implements Gateway {
         request.url = originForm(request.url);
         void this.#serve(request, response);
       },
-      // Those that are at rest when it closes are closed then; these come to rest later.
-      (socket) => this.#isClosing && socket.end(),
       () => options.log.info('closed a connection that sent too many requests ahead'),
     );
     this.#server = createServer({
