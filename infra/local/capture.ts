@@ -6,8 +6,8 @@ import { Lander } from '../../lib/capture/lander.ts';
 import { projectTokens } from '../../lib/capture/tokens.ts';
 import type { Context } from '../../lib/ports/context.ts';
 import { folderInbox } from '../../lib/ports/inbox/folder.ts';
-import { workerPool } from '../../lib/workers/pool.ts';
-import { compiledIn, inboxIn, temporaryIn } from './data/data-stores.ts';
+import { inboxIn, temporaryIn } from './data/data-stores.ts';
+import { poolIn } from './data/data-workers.ts';
 import { requestReader } from './gateway/request-reader.ts';
 import { type SdkEndpoint, type SdkLimits, sdkEndpoint } from './gateway/sdk-endpoint.ts';
 import type { LandWorkerOptions } from './workers/land-worker.ts';
@@ -52,7 +52,7 @@ export async function openCapture(
   const inbox = await folderInbox(inboxIn(folder));
   const counts = new CaptureCounts({ table, clock, log });
   const reader = requestReader(temporaryIn(folder), log);
-  const workers = workerPool({
+  const workers = poolIn(folder, log, {
     program: join(import.meta.dirname, 'workers/land-worker.ts'),
     options: { home: folder, service: newId() } satisfies LandWorkerOptions,
     what: 'Landing captured events',
@@ -60,9 +60,6 @@ export async function openCapture(
     memory: LANDING_MEMORY_MB,
     silenceMs: LANDING_SILENCE_MS,
     niceness: LANDING_NICENESS,
-    folder: temporaryIn(folder),
-    compiled: compiledIn(folder),
-    log,
   });
   const lander = new Lander({
     inbox,

@@ -4,8 +4,7 @@ import type { ImportResult } from '../../lib/imports/run.ts';
 import { ImportRunner } from '../../lib/imports/runner.ts';
 import type { ImportProgress } from '../../lib/lake/import/import.ts';
 import type { Context } from '../../lib/ports/context.ts';
-import { workerPool } from '../../lib/workers/pool.ts';
-import { compiledIn, temporaryIn } from './data/data-stores.ts';
+import { poolIn } from './data/data-workers.ts';
 import type { ImportWorkerOptions } from './workers/import-worker.ts';
 
 /** As many as the runner begins. An import of a million events that all change persons has 680 MB. */
@@ -21,16 +20,13 @@ export function openImports(
 ): { pass(): Promise<void>; close(): Promise<void> } {
   if (imports === null) throw new Error('a data directory takes imports');
   const { historyDays } = settings;
-  const workers = workerPool({
+  const workers = poolIn(folder, log, {
     program: join(import.meta.dirname, 'workers/import-worker.ts'),
     options: { home: folder, settings: { historyDays } } satisfies ImportWorkerOptions,
     what: 'Importing the file',
     turns: IMPORT_TURNS,
     memory: IMPORT_MEMORY_MB,
     silenceMs: IMPORT_SILENCE_MS,
-    folder: temporaryIn(folder),
-    compiled: compiledIn(folder),
-    log,
   });
   const runner = new ImportRunner({
     table,

@@ -51,14 +51,20 @@ const PREVIEW_TURNS = { atOnce: 2, each: 1, waiting: { each: 8, all: 32 }, users
 const PREVIEW_MEMORY_MB = { each: 450, all: 600 };
 const REMOVAL_MEMORY_MB = { each: 700, all: 700 };
 
+type OwnOptions = Omit<PoolOptions, 'folder' | 'compiled' | 'log'>;
+
+/** Returns a pool of workers of a data directory, which its caller ends. */
+export const poolIn = (folder: string, log: Log, options: OwnOptions): WorkerPool =>
+  workerPool({ ...options, folder: temporaryIn(folder), compiled: compiledIn(folder), log });
+
 /**
  * Returns the workers of a data directory, each pool by what its processes do, and `close`, which ends all of them. A process is
  * started when there is something to do.
  */
 export function dataWorkers(folder: string, log: Log) {
   const opened: WorkerPool[] = [];
-  const pool = (options: Omit<PoolOptions, 'folder' | 'compiled' | 'log'>): WorkerPool => {
-    const made = workerPool({ ...options, folder: temporaryIn(folder), compiled: compiledIn(folder), log });
+  const pool = (options: OwnOptions): WorkerPool => {
+    const made = poolIn(folder, log, options);
     opened.push(made);
     return made;
   };
@@ -75,7 +81,7 @@ export function dataWorkers(folder: string, log: Log) {
       memory: ANSWER_MEMORY_MB,
       silenceMs,
     });
-  const landWorkers = (own: Pick<PoolOptions, 'what' | 'turns' | 'silenceMs'>) =>
+  const landWorkers = (own: Pick<OwnOptions, 'what' | 'turns' | 'silenceMs'>) =>
     pool({
       program: join(import.meta.dirname, '../workers/land-worker.ts'),
       options: { home: folder },
