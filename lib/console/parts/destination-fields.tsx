@@ -1,4 +1,5 @@
 import { PasswordInput, Select, Stack, Switch, TextInput } from '@mantine/core';
+import type { ChangeEvent } from 'react';
 import type { DestinationForm, Field, Values } from '../client/destinations.ts';
 import { faultOf } from './problem.tsx';
 
@@ -47,28 +48,23 @@ function DestinationField({ field, value, fault, isWithheld, change }: Destinati
     required: isRequired && !isWithheld,
     ...(isWithheld ? { placeholder: 'stays as it is' } : {}),
   };
+  const typed = {
+    ...about,
+    value: String(value),
+    onChange: (event: ChangeEvent<HTMLInputElement>) => change(event.currentTarget.value),
+  };
   switch (kind) {
     case 'switch':
       return (
         <Switch label={label} checked={value === true} onChange={(event) => change(event.currentTarget.checked)} />
       );
     case 'number':
-      return (
-        <TextInput
-          {...about}
-          inputMode="numeric"
-          pattern="[0-9]*"
-          value={String(value)}
-          onChange={(event) => change(event.currentTarget.value)}
-        />
-      );
+      return <TextInput {...typed} inputMode="numeric" pattern="[0-9]*" />;
     case 'secret':
       return (
         <PasswordInput
-          {...about}
-          value={String(value)}
+          {...typed}
           autoComplete="new-password"
-          onChange={(event) => change(event.currentTarget.value)}
           visibilityToggleButtonProps={{ 'aria-label': `Show ${label}` }}
         />
       );
@@ -84,6 +80,6 @@ function DestinationField({ field, value, fault, isWithheld, change }: Destinati
       );
     case 'text':
     default:
-      return <TextInput {...about} value={String(value)} onChange={(event) => change(event.currentTarget.value)} />;
+      return <TextInput {...typed} />;
   }
 }
