@@ -1,7 +1,7 @@
 /** What the key may do, and where its user is. */
 import { useQuery } from '@tanstack/react-query';
 import { MINUTE_MS } from '../../basics/units.ts';
-import { ADDRESS, type At, answered, api, Refusal, type Schemas, versioned } from './api.ts';
+import { ADDRESS, type At, answered, api, type Schemas, unlessForbidden, versioned } from './api.ts';
 import { useSessionKey } from './session.ts';
 
 /** Returns the key that somebody has signed in with, as the API describes it. */
@@ -48,14 +48,8 @@ export function useMe() {
   return useQuery({
     queryKey: ['me'],
     staleTime: MINUTE_MS,
-    queryFn: async (): Promise<Schemas['Me'] | null> => {
-      try {
-        return await answered(api.GET('/api/users/{user__uuid}/', { params: { path: { user__uuid: '@me' } } }));
-      } catch (error) {
-        if (error instanceof Refusal && error.status === 403) return null;
-        throw error;
-      }
-    },
+    queryFn: () =>
+      unlessForbidden(answered(api.GET('/api/users/{user__uuid}/', { params: { path: { user__uuid: '@me' } } }))),
   });
 }
 

@@ -96,6 +96,13 @@ export async function answered<T>(asked: Promise<Reply<T>>): Promise<T> {
   return reply.data as T;
 }
 
+/** Returns what is asked for; null: the key may not tell it. Throws the `Refusal` of anything else. */
+export const unlessForbidden = <T>(asked: Promise<T>): Promise<T | null> =>
+  asked.catch((error: unknown) => {
+    if (error instanceof Refusal && error.status === 403) return null;
+    throw error;
+  });
+
 /** An object with the ETag that it had, for `If-Match`. */
 export interface Versioned<T> {
   readonly value: T;

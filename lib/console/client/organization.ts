@@ -1,7 +1,7 @@
 /** The organization of a project, and who is in it. */
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useProject } from './access.ts';
-import { answered, api, Refusal } from './api.ts';
+import { answered, api, unlessForbidden } from './api.ts';
 import { rowsOfPage } from './paged.ts';
 import type { Organization } from './settings.ts';
 
@@ -33,14 +33,8 @@ export function useOrganizationId(project: string): string | undefined {
 }
 
 /** Returns the organizations of who is signed in, oldest first; null: the key may not tell. */
-export async function readOrganizations(): Promise<readonly Organization[] | null> {
-  try {
-    return (await answered(api.GET('/api/organizations/'))).results;
-  } catch (error) {
-    if (error instanceof Refusal && error.status === 403) return null;
-    throw error;
-  }
-}
+export const readOrganizations = (): Promise<readonly Organization[] | null> =>
+  unlessForbidden(answered(api.GET('/api/organizations/')).then(({ results }) => results));
 
 /** Returns them, once they are asked for. */
 export const useOrganizations = (enabled = true) =>
