@@ -1,5 +1,6 @@
 import { Button, Code, Group, SimpleGrid, Stack, Text, TextInput } from '@mantine/core';
 import { type FormEvent, useState } from 'react';
+import { capitalized } from '../../basics/text.ts';
 import { Refusal } from '../client/api.ts';
 import { useEventNames } from '../client/events.ts';
 import { insightName, useInsight } from '../client/insights.ts';
@@ -70,22 +71,17 @@ function InsightEditor({ project, ...options }: InsightFormOptions) {
       actions={
         kept !== undefined && (
           <>
-            <ToButton
-              to={`/projects/${project}/alerts`}
-              view={{ insight: String(kept.id) }}
-              variant="default"
-              size="xs"
-            >
-              Alerts
-            </ToButton>
-            <ToButton
-              to={`/projects/${project}/subscriptions`}
-              view={{ insight: String(kept.id) }}
-              variant="default"
-              size="xs"
-            >
-              Subscriptions
-            </ToButton>
+            {['alerts', 'subscriptions'].map((list) => (
+              <ToButton
+                key={list}
+                to={`/projects/${project}/${list}`}
+                view={{ insight: String(kept.id) }}
+                variant="default"
+                size="xs"
+              >
+                {capitalized(list)}
+              </ToButton>
+            ))}
             <DeleteInsight project={project} insight={kept} />
           </>
         )
