@@ -1,12 +1,10 @@
 import { ActionIcon, Box, Card, Group, Skeleton, Text, VisuallyHidden } from '@mantine/core';
 import { useInViewport, useMediaQuery } from '@mantine/hooks';
 import { useQuery } from '@tanstack/react-query';
-import { type KeyboardEvent, type PointerEvent, type ReactNode, type Ref, useState } from 'react';
-import { counted } from '../../../basics/text.ts';
-import { COLUMNS, type Place, placesOf } from '../../../charts/places.ts';
+import type { KeyboardEvent, PointerEvent, ReactNode, Ref } from 'react';
+import { COLUMNS, type Place } from '../../../charts/places.ts';
 import type { Tile } from '../../client/dashboards.ts';
 import { type BoardView, insightName, tileAnswer, toldAnswer, unheededBy } from '../../client/insights.ts';
-import { moved, pastNext } from '../../client/layout.ts';
 import { eachMinute } from '../../client/polling.ts';
 import { Computed } from '../insights/computed.tsx';
 import { LazyChart } from '../insights/lazy-chart.tsx';
@@ -16,9 +14,8 @@ import { Markdown } from '../markdown.tsx';
 import { MayBeOld, Problem } from '../problem.tsx';
 import { RemoveIcon } from '../remove-icon.tsx';
 import { To } from '../to.tsx';
+import { GAP_PX, ROW_PX, useArranging } from './arranging.ts';
 
-const ROW_PX = 56;
-const GAP_PX = 12;
 /** Of a tile's height, what its edges and the line of its title take; while it is edited that is as high as its handles. */
 const AROUND_PX = { seen: 54, edited: 62 };
 /** A line of an insight's description. */
@@ -36,78 +33,15 @@ interface TileGridProps {
   readonly actions: (tile: Tile, name: string) => ReactNode;
 }
 
-/** Returns the place of each tile by its number. */
-function storedPlaces(tiles: readonly Tile[]): ReadonlyMap<number, Place> {
-  const places = placesOf(tiles.map(({ layouts }) => layouts));
-  return new Map(tiles.map(({ id }, at) => [id, places[at] as Place]));
-}
-
 /** Tiles in their places. While it is edited, each is dragged by its handle or moved and sized with the arrow keys. */
 export function TileGrid({ board, tiles, isEditing, place, remove, actions }: TileGridProps) {
   const isWide = useMediaQuery(WIDE, true, { getInitialValueInEffect: false });
   const kept = useKeptFocus(tiles);
-  const grid = kept.ref;
-  const [dragged, setDragged] = useState<{ id: number; at: Place } | null>(null);
-  const [said, setSaid] = useState('');
-  const stored = storedPlaces(tiles);
-  const places = dragged === null ? stored : moved(stored, dragged.id, dragged.at);
+  const { places, said, drag, step } = useArranging(tiles, kept.ref, place);
   const ordered = tiles.toSorted((a, b) => {
     const [one, other] = [places.get(a.id), places.get(b.id)] as [Place, Place];
     return one.y - other.y || one.x - other.x;
   });
-
-  /** Follows the pointer from the handle; `isSize`: the tile's size, else its place. */
-  const drag = (id: number, isSize: boolean) => (event: PointerEvent<HTMLElement>) => {
-    const from = stored.get(id);
-    const width = grid.current?.clientWidth;
-    if (from === undefined || width === undefined) return;
-    event.preventDefault();
-    const column = (width + GAP_PX) / COLUMNS;
-    const row = ROW_PX + GAP_PX;
-    const [left, top] = [event.clientX, event.clientY];
-    const handle = event.currentTarget;
-    handle.setPointerCapture(event.pointerId);
-    let last = from;
-    const listening = new AbortController();
-    const { signal } = listening;
-    const follow = ({ clientX, clientY }: { readonly clientX: number; readonly clientY: number }): void => {
-      const [x, y] = [Math.round((clientX - left) / column), Math.round((clientY - top) / row)];
-      last = isSize
-        ? { ...from, w: from.w + x, h: Math.max(1, from.h + y) }
-        : { ...from, x: from.x + x, y: from.y + y };
-      setDragged({ id, at: last });
-    };
-    const end = (): void => {
-      listening.abort();
-      setDragged(null);
-      if (last !== from) place(moved(stored, id, last));
-    };
-    handle.addEventListener('pointermove', follow, { signal });
-    handle.addEventListener('pointerup', end, { signal });
-    handle.addEventListener('pointercancel', end, { signal });
-  };
-
-  /** Moves a tile, and says where it stands then to who does not see it. */
-  const put = (id: number, name: string, at: Place): void => {
-    const next = moved(stored, id, at);
-    const { x, y, w, h } = next.get(id) as Place;
-    setSaid(`${name} is at column ${x + 1}, row ${y + 1}, ${counted(w, 'column')} wide, ${counted(h, 'row')} high.`);
-    place(next);
-  };
-
-  const step = (id: number, name: string, isSize: boolean) => (event: KeyboardEvent) => {
-    const by = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] }[event.key];
-    const from = stored.get(id);
-    if (by === undefined || from === undefined) return;
-    event.preventDefault();
-    const [x = 0, y = 0] = by;
-    if (isSize) put(id, name, { ...from, w: from.w + x, h: from.h + y });
-    else {
-      const to = y === 0 ? { ...from, x: from.x + x } : pastNext(stored, id, y > 0);
-      if (to !== undefined) put(id, name, to);
-    }
-  };
-
   return (
     <>
       <VisuallyHidden role="status">{said}</VisuallyHidden>
