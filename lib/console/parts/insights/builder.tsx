@@ -2,7 +2,7 @@ import { Autocomplete, Box, Button, Group, Select, Stack, Switch, Text, TextInpu
 import { lazy, useMemo, useState } from 'react';
 import { alsoAsked, withoutAlso } from '../../client/also-asked.ts';
 import { useEventNames } from '../../client/events.ts';
-import { KINDS, TRAITS } from '../../client/question-kinds.ts';
+import { KINDS, type QuestionKind, TRAITS } from '../../client/question-kinds.ts';
 import { DISPLAYS, INTERVALS, MATHS, OF_PROPERTY, RANGES, WINDOW_UNITS } from '../../client/question-options.ts';
 import { ownSpanText, queryOf } from '../../client/question-query.ts';
 import {
@@ -40,8 +40,6 @@ const CHOOSE_PROPERTY = 'Choose a property';
 export function Builder({ project, question, change, run, fault }: BuilderProps) {
   const { kind, series, filters } = question;
   const names = useEventNames(project).data?.results.map(({ name }) => name) ?? [];
-  const setSeries = (key: number, some: Partial<Series>): void =>
-    change({ series: series.map((one) => (one.key === key ? { ...one, ...some } : one)) });
   const traits = TRAITS[kind];
   const shown = traits.hasSeries ? series : series.slice(0, traits.least);
   return (
@@ -60,49 +58,21 @@ export function Builder({ project, question, change, run, fault }: BuilderProps)
       ) : (
         <>
           {shown.map((one, at) => (
-            <Group key={one.key} align="end" gap="xs">
-              <Autocomplete
-                label={traits.seriesLabel(at)}
-                placeholder="all events"
-                data={names}
-                value={one.event}
-                onChange={(event) => setSeries(one.key, { event })}
-              />
-              {traits.hasNumbers && (
-                <Select
-                  label={`Counted ${at + 1}`}
-                  data={MATHS}
-                  value={one.math}
-                  allowDeselect={false}
-                  onChange={(math) => setSeries(one.key, { math: math ?? 'total' })}
-                />
-              )}
-              {traits.hasNumbers && OF_PROPERTY.includes(one.math) && (
-                <PropertyName
-                  label={`Of property ${at + 1}`}
-                  type="event"
-                  value={one.property}
-                  change={(property) => setSeries(one.key, { property })}
-                  fault={lacksProperty(kind, one) ? CHOOSE_PROPERTY : undefined}
-                />
-              )}
-              {traits.hasSeries && (
-                <TextInput
-                  label={`Label ${at + 1}`}
-                  placeholder="as its event"
-                  w="9rem"
-                  value={one.name}
-                  onChange={(event) => setSeries(one.key, { name: event.currentTarget.value })}
-                />
-              )}
-              {shown.length > traits.least && (
-                <RemoveIcon
-                  size="lg"
-                  what={traits.seriesLabel(at)}
-                  onClick={() => change({ series: series.filter(({ key }) => key !== one.key) })}
-                />
-              )}
-            </Group>
+            <SeriesRow
+              key={one.key}
+              kind={kind}
+              one={one}
+              at={at}
+              names={names}
+              set={(some) =>
+                change({ series: series.map((other) => (other.key === one.key ? { ...other, ...some } : other)) })
+              }
+              remove={
+                shown.length > traits.least
+                  ? () => change({ series: series.filter(({ key }) => key !== one.key) })
+                  : undefined
+              }
+            />
           ))}
           {traits.hasSeries && (
             <Group gap="xs" align="center">
@@ -174,6 +144,62 @@ export function Builder({ project, question, change, run, fault }: BuilderProps)
       )}
       <Also question={question} change={change} />
     </Stack>
+  );
+}
+
+interface SeriesRowProps {
+  readonly kind: QuestionKind;
+  readonly one: Series;
+  /** Its place, from 0. */
+  readonly at: number;
+  /** The names of events that were seen. */
+  readonly names: readonly string[];
+  readonly set: (some: Partial<Series>) => void;
+  /** Undefined: there are no more than the question needs. */
+  readonly remove: (() => void) | undefined;
+}
+
+/** What is counted: an event, how, and what it is called. */
+function SeriesRow({ kind, one, at, names, set, remove }: SeriesRowProps) {
+  const traits = TRAITS[kind];
+  return (
+    <Group align="end" gap="xs">
+      <Autocomplete
+        label={traits.seriesLabel(at)}
+        placeholder="all events"
+        data={names}
+        value={one.event}
+        onChange={(event) => set({ event })}
+      />
+      {traits.hasNumbers && (
+        <Select
+          label={`Counted ${at + 1}`}
+          data={MATHS}
+          value={one.math}
+          allowDeselect={false}
+          onChange={(math) => set({ math: math ?? 'total' })}
+        />
+      )}
+      {traits.hasNumbers && OF_PROPERTY.includes(one.math) && (
+        <PropertyName
+          label={`Of property ${at + 1}`}
+          type="event"
+          value={one.property}
+          change={(property) => set({ property })}
+          fault={lacksProperty(kind, one) ? CHOOSE_PROPERTY : undefined}
+        />
+      )}
+      {traits.hasSeries && (
+        <TextInput
+          label={`Label ${at + 1}`}
+          placeholder="as its event"
+          w="9rem"
+          value={one.name}
+          onChange={(event) => set({ name: event.currentTarget.value })}
+        />
+      )}
+      {remove !== undefined && <RemoveIcon size="lg" what={traits.seriesLabel(at)} onClick={remove} />}
+    </Group>
   );
 }
 
