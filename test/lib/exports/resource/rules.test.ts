@@ -129,6 +129,12 @@ describe('the fields that a PATCH sets', () => {
     expect(changedFields(item, patch, NOW)).toStrictEqual(set);
   });
 
+  test.each([null, 5])('tell when it is paused, whoever sends the time of an earlier pause (%j) along', (at) => {
+    const sent = { paused: true, last_paused_at: at };
+    expect(changedFields({ ...item, last_paused_at: at }, sent, NOW)).toEqual({ paused: true, last_paused_at: NOW });
+    expect(changedFields({ ...item, ...sent }, sent, NOW)).toEqual(sent);
+  });
+
   test('leave last_paused_at alone when it is paused already', () => {
     expect(changedFields({ ...item, paused: true }, { paused: true }, NOW)).toStrictEqual({ paused: true });
   });
