@@ -2,7 +2,7 @@ import { endpoint } from '../../lib/api/endpoint.ts';
 import { batchExportObject } from '../../lib/exports/records/model.ts';
 import { createBatchExport } from '../../lib/exports/resource/create.ts';
 import { createBatchExport as row } from '../../lib/exports/resource/routes.ts';
-import { foundExport, readExport } from '../../lib/exports/resource/store.ts';
+import { foundExport, readExport, shownExport } from '../../lib/exports/resource/store.ts';
 import { Answer } from '../../lib/http/answer.ts';
 
 export const handler = endpoint(row, {
@@ -12,6 +12,6 @@ export const handler = endpoint(row, {
   },
   async replay(id, { tenant }, { table }) {
     const item = foundExport(await readExport(table, id), tenant);
-    return new Answer(batchExportObject(item), { version: item.ver });
+    return new Answer(await shownExport(table, item), { version: item.ver });
   },
 });

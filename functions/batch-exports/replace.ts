@@ -1,8 +1,7 @@
 import { endpoint } from '../../lib/api/endpoint.ts';
-import { batchExportObject } from '../../lib/exports/records/model.ts';
 import { changeBatchExport } from '../../lib/exports/resource/change.ts';
 import { replaceBatchExport } from '../../lib/exports/resource/routes.ts';
-import { foundWithPlan } from '../../lib/exports/resource/store.ts';
+import { foundWithPlan, shownExport } from '../../lib/exports/resource/store.ts';
 import { exportWithPlan } from '../../lib/exports/runs/store.ts';
 import { Answer } from '../../lib/http/answer.ts';
 
@@ -11,6 +10,6 @@ export const handler = endpoint(replaceBatchExport, {
   found: foundWithPlan,
   async run({ read, body, ifMatch, activityOps }, context) {
     const changed = await changeBatchExport(context, read, body, ifMatch, activityOps);
-    return new Answer(batchExportObject(changed), { version: changed.ver });
+    return new Answer(await shownExport(context.table, changed), { version: changed.ver });
   },
 });

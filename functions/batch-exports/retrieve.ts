@@ -1,14 +1,13 @@
 import { endpoint } from '../../lib/api/endpoint.ts';
-import { batchExportObject } from '../../lib/exports/records/model.ts';
 import { retrieveBatchExport } from '../../lib/exports/resource/routes.ts';
-import { foundExport, readExport } from '../../lib/exports/resource/store.ts';
+import { foundExport, readExport, shownExport } from '../../lib/exports/resource/store.ts';
 import { Answer } from '../../lib/http/answer.ts';
 
 export const handler = endpoint(retrieveBatchExport, {
   read: ({ params }, { table }) => readExport(table, params.id),
   found: foundExport,
-  run({ read: item }) {
-    const body = batchExportObject(item);
+  async run({ read: item }, { table }) {
+    const body = await shownExport(table, item);
     // Runs go on without its version.
     return new Answer(body, { version: item.ver, isComputed: body.latest_runs.length > 0 });
   },

@@ -1,7 +1,7 @@
 import { Group, Stack, Text } from '@mantine/core';
 import { useMediaQuery } from '@mantine/hooks';
 import { counted } from '../../basics/text.ts';
-import { type BatchExport, type Run, useExports, useLag } from '../client/exports.ts';
+import { type BatchExport, isOpen, type Run, useExports, useLag } from '../client/exports.ts';
 import { asNumbered } from '../client/paged.ts';
 import { usePage, useParam, useView } from '../parts/address.ts';
 import { Instant } from '../parts/instant.tsx';
@@ -82,11 +82,10 @@ const newest = ({ latest_runs }: BatchExport) => latest_runs[0];
 function ExportState(one: BatchExport) {
   const run = newest(one);
   if (one.paused) return <Label color="gray">Paused</Label>;
-  return run !== undefined && isFailed(run.status) ? (
-    <Label color="red">Failing</Label>
-  ) : (
-    <Label color="green">On</Label>
-  );
+  if (run !== undefined && isFailed(run.status)) return <Label color="red">Failing</Label>;
+  // Of runs that begin together the newest may be the last to try.
+  const isRetrying = one.latest_runs.some((latest) => isOpen(latest) && latest.latest_error !== null);
+  return isRetrying ? <Label color="orange">Retrying</Label> : <Label color="green">On</Label>;
 }
 
 /** More intervals than the one that has just ended are behind. */

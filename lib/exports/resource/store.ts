@@ -1,3 +1,4 @@
+import type * as z from 'zod';
 import type { Tenant } from '../../accounts/organizations/tenant.ts';
 import { type CursorPage, type Paging, readCursorPage } from '../../http/page.ts';
 import { fail } from '../../ports/errors.ts';
@@ -7,9 +8,10 @@ import { keys, ranges } from '../../ports/table/keys.ts';
 import { listAll } from '../../ports/table/list-all.ts';
 import type { Table } from '../../ports/table/table.ts';
 import type { BackfillItem } from '../records/backfills/model.ts';
-import type { BatchExportItem } from '../records/model.ts';
-import type { RunItem } from '../records/runs/model.ts';
+import { type BatchExport, type BatchExportItem, batchExportObject } from '../records/model.ts';
+import { type RunItem, runObject } from '../records/runs/model.ts';
 import type { Plan } from '../runs/plan.ts';
+import { isOpen } from '../runs/run.ts';
 import { backfillWithPlan, type ExportAndPlan } from '../runs/store.ts';
 import type { RunQuery } from './rules.ts';
 
@@ -49,6 +51,28 @@ export const foundWithPlan = (read: ExportAndPlan | undefined, tenant: Tenant): 
 /** Returns an export as stored, whoever's it is: to be given to `foundExport`. */
 export async function readExport(table: Table, id: string): Promise<BatchExportItem | undefined> {
   return table.get(keys.batchExport(id));
+}
+
+/**
+ * Returns the public objects of exports. Their items hold runs as these began or ended, so that a run writes to its
+ * export no more often: what has not ended is read, and shown as it is now.
+ */
+export async function shownExports(
+  table: Table,
+  items: readonly BatchExportItem[],
+): Promise<z.output<typeof BatchExport>[]> {
+  const shown = items.map(batchExportObject);
+  const open = shown.flatMap(({ latest_runs }) => latest_runs.filter(isOpen));
+  if (open.length === 0) return shown;
+  const found = await table.many(open.map(({ batch_export, id }) => keys.run(batch_export, id)));
+  const now = new Map(found.filter((run) => run !== undefined).map((run) => [run.id, runObject(run)]));
+  return shown.map((one) => ({ ...one, latest_runs: one.latest_runs.map((run) => now.get(run.id) ?? run) }));
+}
+
+/** Returns the public object of an export, as `shownExports` does. */
+export async function shownExport(table: Table, item: BatchExportItem): Promise<z.output<typeof BatchExport>> {
+  const [shown = batchExportObject(item)] = await shownExports(table, [item]);
+  return shown;
 }
 
 /** Returns an export and one of its runs, whoever's they are: to be given to `foundBeside`. */

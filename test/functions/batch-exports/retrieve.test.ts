@@ -69,6 +69,40 @@ test('the version that a caller has does not hide how runs went since', async ()
   }
 });
 
+test('a run that has not ended is shown as it is now, wherever its export is shown', async () => {
+  const clock = settableClock();
+  const table = countRoundTrips(testContext({ clock }).table);
+  const context = testContext({ clock, table });
+  const service = await testService(context);
+  const id = await newExport(service);
+  const none = { records_total_count: null, records_completed: null, finished_at: null };
+  const [first, second, gone] = [
+    await putRun(context, id, { ...none, status: 'Starting', created_at: clock() + 2 }),
+    await putRun(context, id, { ...none, status: 'Starting', created_at: clock() + 1 }),
+    await putRun(context, id, { ...none, status: 'Running' }),
+  ];
+  const latest_runs = latestRuns({ latest_runs: toJsonText([]) }, [first, second, gone]);
+  const late = { status: 'Running', latest_error: 'The server is down', records_total_count: 7 } as const;
+  await table.write([
+    { change: keys.batchExport(id), set: { latest_runs } },
+    { change: keys.run(id, first.id), set: late },
+    { change: keys.run(id, second.id), set: { status: 'Completed', records_completed: 10, finished_at: clock() } },
+    { remove: keys.run(id, gone.id) },
+  ]);
+  const now = [
+    { id: first.id, ...late },
+    { id: second.id, status: 'Completed', records_completed: 10, finished_at: '2026-01-01T00:00:00Z' },
+    { id: gone.id, status: 'Running' },
+  ];
+  const path = `${byOrganization(service)}/${id}`;
+  expect(await service.call('GET', path)).toMatchObject({ body: { latest_runs: now } });
+  expect(await service.call('GET', byProject(service))).toMatchObject({ body: { results: [{ latest_runs: now }] } });
+  expect(await service.call('PATCH', path, { body: { name: 'x' } })).toMatchObject({ body: { latest_runs: now } });
+  table.counted();
+  await service.call('GET', path);
+  expect(table.counted()).toBe(2);
+});
+
 test('an id in capitals is the same id', async () => {
   const service = await testService(testContext());
   const id = await newExport(service);

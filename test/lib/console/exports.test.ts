@@ -38,6 +38,27 @@ describeConsole('exports in the console', ({ service, open, at, api, made }) => 
     await expectSeen(page.getByText('None of the newest 2: no last run has failed.'));
   });
 
+  test('says of an export that it retries while something is in the way of a run', async () => {
+    const one = await made('/batch_exports/', {
+      name: 'In the way',
+      interval: 'hour',
+      paused: false,
+      destination: { type: 'Folder', config: { path: temporaryFolder() } },
+    });
+    const { page } = await open(at('/home'));
+    const run = { status: 'Running', latest_error: null, created_at: new Date().toISOString(), records_completed: null };
+    let latest_runs: object[] = [run, { ...run, latest_error: 'Could not reach the server.' }];
+    await page.route('**/batch_exports/?*', (route) =>
+      route.fulfill({ json: { count: 1, next: null, previous: null, results: [{ ...one, latest_runs }] } }),
+    );
+    await page.goto(`${service().address}/#${at('/exports')}`);
+    await expectSeen(row(page, 'Exports', 'Retrying'));
+    latest_runs = [run, run];
+    await page.reload();
+    await expectSeen(row(page, 'Exports', 'On'));
+    await expectGone(row(page, 'Exports', 'Retrying'));
+  });
+
   test('makes an export with its checks, delivers the past, shows runs and log, pauses and goes on', async () => {
     const folder = temporaryFolder();
     const { page, requests } = await open(at('/exports'));
