@@ -19,5 +19,5 @@ export const handler = endpoint(createQuery, async ({ tenant, body }, context) =
     user: tenant.membership.user_uuid,
     runId: client_query_id ?? undefined,
   });
-  return new Answer(queryAnswer(asked, told), { isAccepted: told.kept === null && told.run !== null });
+  return new Answer(queryAnswer(project, told), { isAccepted: told.kept === null && told.run !== null });
 });

@@ -65,7 +65,7 @@ export async function resultOf(
   const asked = queryOf(item, asking);
   if (hasFiltersAlone(item)) return failed(asking, FILTERS_ALONE);
   if (asked === undefined || answers === null) return noResult(asking);
-  return toldFields(asked, await answers.ask(asked, asking.refresh, asker));
+  return toldFields(asking.project, await answers.ask(asked, asking.refresh, asker));
 }
 
 /**
@@ -119,18 +119,20 @@ async function keptResults(
   return new Map([
     ...unasked,
     ...told.flatMap((one, n) => {
-      const { item, query } = asked[n] as (typeof asked)[number];
+      const { item } = asked[n] as (typeof asked)[number];
       if (one.state === 'missing') return [];
-      return [[item.id, one.state === 'left_out' ? failed(asking, TOO_MUCH) : toldFields(query, one)] as const];
+      return [
+        [item.id, one.state === 'left_out' ? failed(asking, TOO_MUCH) : toldFields(asking.project, one)] as const,
+      ];
     }),
   ]);
 }
 
 /** Returns the members of an insight that tell the answer of its query. */
-export function toldFields(asked: AskedQuery, told: KnownAnswer) {
+export function toldFields(project: ProjectItem, told: KnownAnswer) {
   return {
     result: told.kept?.answer.results ?? null,
-    ...answerFields(asked, told),
+    ...answerFields(project, told),
     filters_hash: told.key,
     error: null as string | null,
   };
@@ -138,7 +140,7 @@ export function toldFields(asked: AskedQuery, told: KnownAnswer) {
 
 /** What is told of an insight without an answer. */
 const noResult = ({ project }: Asking): ResultFields =>
-  toldFields({ project, query: { kind: '' } }, { key: '', state: 'missing', kept: null, run: null });
+  toldFields(project, { key: '', state: 'missing', kept: null, run: null });
 
 /** What is told of one whose answer cannot be told. */
 const failed = (asking: Asking, error: string): ResultFields => ({ ...noResult(asking), error });

@@ -89,7 +89,7 @@ export async function shownResults(
         drawn: drawn(answers, answered),
         refreshedAt: one.kept.at,
         csv: () => spreadsheet(answers, answered),
-        fields: () => withoutQuestion(asked.query, answer, toldFields(asked, one)),
+        fields: () => withoutQuestion(asked.query, answer, toldFields(asked.project, one)),
       };
       return [[id, shown] as const];
     }),

@@ -28,6 +28,8 @@ export interface KeptAnswer {
   /** When it was computed, in milliseconds since 1970: what its relative dates are counted from. */
   readonly at: number;
   readonly answer: Answer;
+  /** That of its query, where it has one. */
+  readonly interval?: string;
   readonly looked: Looked;
   readonly clock: ClockUse;
   /** Of the files that it is made of. */
@@ -45,7 +47,7 @@ interface AnswerItem extends Item {
  * What answers are made by. A change of the program that changes answers to the same query over the same files raises
  * it, so that those from before are not given any more.
  */
-const VERSION = 11;
+const VERSION = 12;
 
 /** Returns the key of an answer: all that it depends on beside the files and the clock. */
 export function answerKey(project: number, query: SentQuery, moment: Omit<Moment, 'now'>): string {

@@ -98,6 +98,7 @@ export function computations(
       const kept: KeptAnswer = {
         at: moment.now,
         answer: found.answer,
+        ...(typeof query['interval'] === 'string' && { interval: query['interval'] }),
         looked,
         clock: clockUseOf(query, looked.now),
         files: filesDigest(files, looked),

@@ -9,8 +9,7 @@ import { Failure, invalid, Transient } from '../../ports/errors.ts';
 import type { Log } from '../../ports/log.ts';
 import { keys } from '../../ports/table/keys.ts';
 import { Busy, type Table } from '../../ports/table/table.ts';
-import type { Answer } from '../kinds/kind.ts';
-import type { AnswerCache } from './cache.ts';
+import type { AnswerCache, KeptAnswer } from './cache.ts';
 import { queryFailure } from './query-failures.ts';
 
 /** A run of a query; its answer is that of its key. Instants are milliseconds since 1970. */
@@ -26,10 +25,10 @@ export interface QueryRun {
   failure: Failure | null;
 }
 
-/** A run as it is told to who asks about it. */
+/** A run with what it has come to. */
 export interface ToldRun extends QueryRun {
   /** Null while it goes on, and of one that has failed. */
-  readonly answer: Answer | null;
+  readonly kept: KeptAnswer | null;
 }
 
 /** An ended run is known for so long. */
@@ -43,10 +42,10 @@ export const cancelled = (): Failure => queryFailure('The query was cancelled.')
 
 /** Returns a run with its answer, if it has one. One whose answer is not kept any more has failed for who asks by then. */
 export async function withAnswer(run: QueryRun, cache: AnswerCache, table: Table): Promise<ToldRun> {
-  if (run.endedAt === null || run.failure !== null) return { ...run, answer: null };
+  if (run.endedAt === null || run.failure !== null) return { ...run, kept: null };
   const project = await table.get(keys.project(run.project));
   const kept = await cache.find(project ?? { id: run.project }, run.key);
-  return kept === undefined ? { ...run, failure: forgotten(), answer: null } : { ...run, answer: kept.answer };
+  return kept === undefined ? { ...run, failure: forgotten(), kept: null } : { ...run, kept };
 }
 
 const isPassing = (error: unknown): boolean => error instanceof Busy || inWords(error) instanceof Transient;
@@ -65,11 +64,8 @@ export function noteFailed(log: Log, error: unknown): void {
 /** Why a run has no answer although its query was answered. */
 export const forgotten = (): Failure => queryFailure('The answer is not kept any more. Ask the query again.');
 
-/** Returns an answer as members of what tells it: what is no result of a query stands beside results. */
-const toldAnswer = ({ metadata, ...answer }: Answer) => ({ ...answer, ...metadata });
-
-/** The wire form of a run, with its answer where that is told. */
-export function queryStatus(run: QueryRun, answer: Answer | null = null) {
+/** The wire form of a run, without its answer. */
+export function queryStatus(run: QueryRun) {
   return {
     id: run.id,
     team_id: run.project,
@@ -78,7 +74,7 @@ export function queryStatus(run: QueryRun, answer: Answer | null = null) {
     error: run.failure !== null,
     error_message: run.failure?.body.detail ?? null,
     error_code: run.failure?.body.code ?? null,
-    results: answer && toldAnswer(answer),
+    results: null,
     start_time: wireInstant(run.startedAt),
     pickup_time: wireInstant(run.startedAt),
     end_time: wireInstantOrNull(run.endedAt),

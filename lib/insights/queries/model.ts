@@ -56,7 +56,7 @@ const QueryStatus = z
     error: z.boolean(),
     error_message: z.string().nullable(),
     error_code: z.string().nullable(),
-    results: z.unknown(),
+    results: z.unknown().describe('The whole answer, as one that is waited for; null until it is there.'),
     start_time: z.iso.datetime(),
     pickup_time: z.iso.datetime(),
     end_time: z.iso.datetime().nullable(),

@@ -94,6 +94,27 @@ test('each form of refresh does what PostHog says', async () => {
   expect((await hogql('SELECT 1', { refresh: 'async_except_on_cache_miss' })).body).toMatchObject({ results: [[1]] });
 });
 
+const SEEN = [{ kind: 'EventsNode', event: 'seen' }];
+test.each([
+  { kind: 'HogQLQuery', query: 'SELECT count() + 1, event AS name FROM events GROUP BY event' },
+  { kind: 'HogQLMetadata', language: 'hogQL', query: COUNT },
+  { kind: 'TrendsQuery', series: SEEN, interval: 'week' },
+  { kind: 'TrendsQuery', series: SEEN, interval: 'hour' },
+  { kind: 'FunnelsQuery', series: [...SEEN, { kind: 'EventsNode', event: 'paid' }] },
+  { kind: 'RetentionQuery', retentionFilter: { totalIntervals: 2 } },
+  { kind: 'StickinessQuery', series: SEEN },
+  { kind: 'LifecycleQuery', series: SEEN },
+  { kind: 'PathsQuery', pathsFilter: { includeEventTypes: ['custom_event'] } },
+  { kind: 'EventsQuery', select: ['event', 'distinct_id'] },
+])('the run of a $kind answers what its caller is answered who waits', async (query) => {
+  const { ask, ran } = await world();
+  const waited = await ask({ query, refresh: 'force_blocking' });
+  expect(waited).toMatchObject({ status: 200, body: { is_cached: false } });
+  expect((await ask({ query, refresh: 'force_async', client_query_id: 'mine' })).status).toBe(202);
+  const told = (await ran('mine')).body?.['query_status'] as { readonly results: object };
+  expect(told.results).toEqual(waited.body);
+});
+
 test('wrappers are answered as their source', async () => {
   const { ask } = await world();
   const source = { kind: 'HogQLQuery', query: COUNT };

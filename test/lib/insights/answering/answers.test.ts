@@ -140,7 +140,7 @@ test('a run that is cancelled stops, and tells so; another one of its name waits
     body: { attr: 'client_query_id' },
   });
   const known = await answers.run(7, 'mine');
-  expect(known).toEqual({ ...run, answer: null });
+  expect(known).toEqual({ ...run, kept: null });
   if (known !== undefined) await answers.cancel(known);
   await answers.idle();
   expect(calls[0]?.waiting.signal.aborted).toBe(true);
@@ -158,7 +158,7 @@ test('an answer that is under way while its project forgets its answers is kept 
   calls[0]?.answer();
   expect((await told).kept?.answer).toEqual(ANSWERED.answer);
   expect((await context.table.list(ranges.answersOf(7), { limit: 1 })).items).toEqual([]);
-  expect(await answers.run(7, 'mine')).toMatchObject({ answer: null, failure: { body: { attr: 'query' } } });
+  expect(await answers.run(7, 'mine')).toMatchObject({ kept: null, failure: { body: { attr: 'query' } } });
   const now = { ...asked(), project: (await context.table.get(keys.project(7))) as ProjectItem };
   expect((await answers.ask(now, 'force_cache', {})).kept).toBeNull();
 });
@@ -180,14 +180,14 @@ describe('a run that nobody waits for', () => {
 
   test('is computed once more when its project forgets its answers meanwhile', async () => {
     const { answers, calls } = await forgetting(1);
-    expect(await answers.run(7, 'mine')).toMatchObject({ failure: null, answer: { results: [1] } });
+    expect(await answers.run(7, 'mine')).toMatchObject({ failure: null, kept: { answer: { results: [1] } } });
     expect(calls).toHaveLength(2);
   });
 
   test('says to ask again when its project forgets its answers both times', async () => {
     const { answers, calls } = await forgetting(2);
     expect(await answers.run(7, 'mine')).toMatchObject({
-      answer: null,
+      kept: null,
       failure: { message: 'The answer is not kept any more. Ask the query again.' },
     });
     expect(calls).toHaveLength(2);
@@ -205,7 +205,7 @@ describe('a run that nobody waits for', () => {
     for (const [n, call] of calls.entries()) call.answer({ ...ANSWERED, answer: { results: [n] } });
     expect((await before).kept?.answer.results).toEqual([0]);
     await after;
-    expect(await answers.run(7, 'mine')).toMatchObject({ failure: null, answer: { results: [1] } });
+    expect(await answers.run(7, 'mine')).toMatchObject({ failure: null, kept: { answer: { results: [1] } } });
   });
 });
 
@@ -286,7 +286,7 @@ test('a run holds no answer: it is told that which is kept of its query, or that
   }
   const told = async (n: number) => {
     const run = await answers.run(7, `run ${n}`);
-    return run?.failure?.message ?? run?.answer?.results === results[n];
+    return run?.failure?.message ?? run?.kept?.answer.results === results[n];
   };
   // The first is small enough for the table; of the others, two are in memory.
   expect([await told(0), await told(1), await told(2), await told(3)]).toEqual([
@@ -323,21 +323,21 @@ describe('of very many runs', () => {
       });
     expect(await answers.run(8, 'refused 2098')).toBeUndefined();
     expect(await answers.run(8, 'refused 2099')).toBeUndefined();
-    expect(await answers.run(7, 'mine')).toMatchObject({ answer: ANSWERED.answer });
+    expect(await answers.run(7, 'mine')).toMatchObject({ kept: { answer: ANSWERED.answer } });
   });
 
   test('the first of the organization that has most go, in whatever projects', async () => {
     const { answers, ask } = manyRuns();
     for (const mine of ['first', 'second']) await ask(mine, 7, 'o');
     for (let n = 0; n < 2_100; n++) await ask(`run ${n}`, 8 + (n % 50), 'p');
-    expect([await answers.run(7, 'first'), await answers.run(7, 'second')]).toEqual([
-      expect.objectContaining({ answer: ANSWERED.answer }),
-      expect.objectContaining({ answer: ANSWERED.answer }),
+    expect([await answers.run(7, 'first'), await answers.run(7, 'second')]).toMatchObject([
+      { kept: { answer: ANSWERED.answer } },
+      { kept: { answer: ANSWERED.answer } },
     ]);
     expect(await answers.run(8, 'run 0')).toBeUndefined();
     expect(await answers.run(57, 'run 99')).toBeUndefined();
-    expect(await answers.run(8, 'run 150')).toMatchObject({ answer: ANSWERED.answer });
-    expect(await answers.run(57, 'run 2099')).toMatchObject({ answer: ANSWERED.answer });
+    expect(await answers.run(8, 'run 150')).toMatchObject({ kept: { answer: ANSWERED.answer } });
+    expect(await answers.run(57, 'run 2099')).toMatchObject({ kept: { answer: ANSWERED.answer } });
   });
 });
 
