@@ -5,8 +5,10 @@ import type { FormatCode, FormatPiece } from './expression.ts';
 import { refuse } from './refusal.ts';
 
 const MAX_PATTERN = 1000;
-/** RE2 refuses patterns that repeat more in sum. */
+/** RE2 refuses repeats inside one another that come to more. */
 const MAX_REPEATS = 1000;
+/** In characters. RE2 has memory for what is three times as long, whatever it is made of. */
+const MAX_WRITTEN_OUT = 20_000;
 /** Replacements name groups with one digit, and Trino needs one for itself. */
 const MAX_GROUPS = 8;
 
@@ -27,7 +29,7 @@ export function checkedPattern(source: string): Pattern {
   const fault = (why: string): never => refuse(`Regular expression '${beginningOf(source, 100)}' ${why}`);
   if (source.length > MAX_PATTERN) fault(`is longer than ${MAX_PATTERN} characters`);
   const tokens = [...source.matchAll(TOKEN)];
-  let [level, groups, repeats, end] = [0, 0, 1, 0];
+  let [level, groups, end] = [0, 0, 0];
   let isRepeatable = false;
   for (const { 0: piece, groups: kinds = {} } of tokens) {
     const { open, close, times, set, bar, flags } = kinds;
@@ -40,10 +42,8 @@ export function checkedPattern(source: string): Pattern {
     if (set !== undefined) checkSet(set, fault);
     if (times !== undefined) {
       if (!isRepeatable) fault(`repeats nothing with '${times}'`);
-      const [from, to] = times.startsWith('{') ? times.slice(1, -1).replace('}', '').split(',').map(Number) : [1, 1];
-      if (to !== undefined && to !== 0 && to < (from ?? 0)) fault(`has '${times}'`);
-      repeats *= Math.max(1, from ?? 0, to ?? 0);
-      if (repeats > MAX_REPEATS) fault(`repeats more than ${MAX_REPEATS} times`);
+      const { least, most } = timesOf(times);
+      if (most < least) fault(`has '${times}'`);
     }
     isRepeatable =
       open === undefined && bar === undefined && flags === undefined && times === undefined && !isPlace(piece);
@@ -51,11 +51,14 @@ export function checkedPattern(source: string): Pattern {
   if (end < source.length) fault(`has '${source.slice(end, end + 4)}', which is not supported`);
   if (level > 0) fault("has a '(' too many");
   if (groups > MAX_GROUPS) fault(`has more than ${MAX_GROUPS} groups`);
+  if (measured(tokens, REPEATS) > MAX_REPEATS) fault(`repeats more than ${MAX_REPEATS} times`);
+  if (measured(tokens, WRITTEN_OUT) > MAX_WRITTEN_OUT)
+    fault(`is longer than ${MAX_WRITTEN_OUT} characters when its repeats are written out`);
   const pieces = tokens.map(([piece]) => piece);
   // On Athena a dollar is before a last line end too; only where it may end any line, the engines agree.
   const ofLines = pieces.some((piece) => /^\(\?[is]*m/.test(piece));
   const pattern = pieces.map((piece) => (piece === '$' && !ofLines ? '\\z' : shared(piece))).join('');
-  return { pattern: `(?s)${pattern}`, groups, least: leastOf(tokens) };
+  return { pattern: `(?s)${pattern}`, groups, least: measured(tokens, LEAST) };
 }
 
 /** A piece of a pattern where both write it in another way. */
@@ -72,25 +75,70 @@ const shared = (piece: string): string =>
           : `\\${found}`,
     );
 
+/** How often a piece is to stand, as `*`, `{2}`, `{2,}` and `{2,3}` say it. */
+function timesOf(times: string): { readonly least: number; readonly most: number } {
+  const [, from = '', to = from] = /^\{(\d+)(?:,(\d*))?\}/.exec(times) ?? [];
+  if (from === '') return { least: times.startsWith('+') ? 1 : 0, most: times.startsWith('?') ? 1 : Infinity };
+  return { least: Number(from), most: to === '' ? Infinity : Number(to) };
+}
+
+/** A number that is told of a pattern by its pieces. */
+interface Measure {
+  /** Of a piece without pieces. */
+  of(piece: string, isFlags: boolean): number;
+  /** Of pieces behind one another. */
+  together(pieces: readonly number[]): number;
+  /** Of branches, of which there is one at least. */
+  either(branches: readonly number[]): number;
+  /** Of a piece that is repeated. */
+  repeated(piece: number, least: number, most: number): number;
+}
+
+const sum = (all: readonly number[]): number => all.reduce((total, one) => total + one, 0);
+
+/** As often RE2 writes out what is repeated: where there is no end, the rest is a loop. */
+const copies = (least: number, most: number): number => Math.max(1, most === Infinity ? least : most);
+
 /** The fewest characters that a pattern matches. */
-function leastOf(tokens: readonly RegExpExecArray[]): number {
-  // Of the groups that are open: the shortest of their branches, and the pieces of the branch that is being read.
-  const open = [{ shortest: Number.POSITIVE_INFINITY, pieces: [] as number[] }];
-  const ofBranches = (group: (typeof open)[number] | undefined): number =>
-    Math.min(group?.shortest ?? 0, group?.pieces.reduce((sum, one) => sum + one, 0) ?? 0);
+const LEAST: Measure = {
+  of: (piece, isFlags) => (isFlags || isPlace(piece) ? 0 : 1),
+  together: sum,
+  either: (branches) => Math.min(...branches),
+  repeated: (piece, least) => piece * least,
+};
+
+/** How often a piece is written out at most, by the repeats around it. */
+const REPEATS: Measure = {
+  of: () => 1,
+  together: (pieces) => Math.max(1, ...pieces),
+  either: (branches) => Math.max(...branches),
+  repeated: (piece, least, most) => piece * copies(least, most),
+};
+
+/** How long a pattern is when its repeats are written out. */
+const WRITTEN_OUT: Measure = {
+  of: (piece) => piece.length,
+  together: sum,
+  either: sum,
+  repeated: (piece, least, most) => piece * copies(least, most),
+};
+
+function measured(tokens: readonly RegExpExecArray[], measure: Measure): number {
+  // Of the groups that are open: their branches before, and the pieces of the branch that is being read.
+  const open = [{ branches: [] as number[], pieces: [] as number[] }];
+  const whole = ({ branches, pieces } = { branches: [] as number[], pieces: [] as number[] }): number =>
+    measure.either([...branches, measure.together(pieces)]);
   for (const { 0: piece, groups = {} } of tokens) {
-    const group = open.at(-1);
-    if (groups['open'] !== undefined) open.push({ shortest: Number.POSITIVE_INFINITY, pieces: [] });
-    else if (groups['close'] !== undefined) open.at(-2)?.pieces.push(ofBranches(open.pop()));
-    else if (group !== undefined && groups['bar'] !== undefined)
-      Object.assign(group, { shortest: ofBranches(group), pieces: [] });
-    else if (groups['times'] !== undefined)
-      group?.pieces.push(
-        (group.pieces.pop() ?? 0) * (piece.startsWith('+') ? 1 : Number.parseInt(piece.slice(1), 10) || 0),
-      );
-    else group?.pieces.push(groups['flags'] !== undefined || isPlace(piece) ? 0 : 1);
+    const { branches = [], pieces = [] } = open.at(-1) ?? {};
+    if (groups['open'] !== undefined) open.push({ branches: [], pieces: [] });
+    else if (groups['close'] !== undefined) open.at(-2)?.pieces.push(whole(open.pop()));
+    else if (groups['bar'] !== undefined) branches.push(measure.together(pieces.splice(0)));
+    else if (groups['times'] !== undefined) {
+      const { least, most } = timesOf(piece);
+      pieces.push(measure.repeated(pieces.pop() ?? 0, least, most));
+    } else pieces.push(measure.of(piece, groups['flags'] !== undefined));
   }
-  return ofBranches(open[0]);
+  return whole(open[0]);
 }
 
 /** Whether a piece of a pattern is a place between characters. */

@@ -378,6 +378,10 @@ export const CONSTRUCTS: Readonly<Record<string, readonly Construct[]>> = {
     ["replaceOne('a.b.c', '.', '\\\\1$')", 'a\\1$b.c'],
     ["replaceRegexpAll('a1b22', '([0-9]+)', '<\\\\1>')", 'a<1>b<22>'],
     ["replaceRegexpOne('a1b22', '[0-9]+', '<\\\\0>')", 'a<1>b22'],
+    [
+      "replaceRegexpOne(concat('/user/', uuid), '[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}', ':uuid')",
+      '/user/:uuid',
+    ],
     ["match(event, '^.page')", true],
     ["match(properties.name, 'Gr\\\\xfc[\\\\xDF]e\\\\x20')", true],
     ["match(concat('\\\\', 'xfc'), '^\\\\\\\\xfc[\\\\\\\\xfc]*$')", true],
