@@ -343,7 +343,7 @@ async function landProject(
           if (event.timestamp < (request.receivedAt - LATE_MS) * 1000) late += 1;
           if (!batches.add({ ...event, own: true, file: 0 })) refuse('event_too_big');
           events += 1;
-          if (events % EVENTS_AT_ONCE === 0) await batches.pass();
+          if (events % EVENTS_AT_ONCE === 0 || batches.isFull) await batches.pass();
         }
         await batches.pass();
       }

@@ -110,15 +110,18 @@ export class BatchWriter {
     return true;
   }
 
+  /** Whether the batch takes no more: the next row is added after a `pass`. */
+  get isFull(): boolean {
+    return (['rows', 'bytes', 'weight'] as const).some((limit) => this.#batch[limit] >= BATCH[limit]);
+  }
+
   /** Writes rows to the disk, and publishes the batch when it is full, if it is time. Throws when an earlier one has failed. */
   async pass(): Promise<void> {
     const { context, adder } = this.#options;
     adder.signal.throwIfAborted();
     if (this.#lines.length >= WRITE) await this.#write();
-    const batch = this.#batch;
-    const isLate = context.clock() - batch.began > BATCH.timeMs;
-    const isFull = (['rows', 'bytes', 'weight'] as const).some((limit) => batch[limit] >= BATCH[limit]);
-    if (isFull || isLate) await this.#cut();
+    const isLate = context.clock() - this.#batch.began > BATCH.timeMs;
+    if (this.isFull || isLate) await this.#cut();
   }
 
   /** Sees all batches through. `known`: events that the lake had, or must not have (`forgotten`), `refused`: changes of persons that were not made. */

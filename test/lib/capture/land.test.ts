@@ -421,6 +421,31 @@ test('the good events of a request land, and the bad ones are counted by reason'
   ]);
 });
 
+test('forty of the largest events in one request land', async () => {
+  const { context, inbox, lander, send } = await world();
+  await send(Array.from({ length: 40 }, () => ({ properties: { text: 'a'.repeat(990_000) } })));
+  expect(await lander.pass()).toBe(40);
+  expect(await inLake(context, PROJECT, 'DISTINCT length(properties::VARCHAR)')).toHaveLength(1);
+  expect(await inbox.segments()).toEqual([]);
+});
+
+test('the largest events land though thousands of small ones come with them', async () => {
+  const { inbox, lander, send } = await world();
+  const small = Array.from({ length: 20_000 }, (_, n) => ({
+    distinct_id: String(n),
+    timestamp: new Date(START - HOUR_MS - n).toISOString(),
+  }));
+  const large = Array.from({ length: 50 }, (_, n) => ({
+    event: 'generated',
+    distinct_id: `other ${n}`,
+    timestamp: new Date(START).toISOString(),
+    properties: { text: 'abcdefghij'.charAt(n % 10).repeat(950_000) },
+  }));
+  await send([...small, ...large]);
+  expect(await lander.pass()).toBe(20_050);
+  expect(await inbox.segments()).toEqual([]);
+});
+
 test('a project that an import holds waits, and no other with it', async () => {
   const { context, inbox, lander, send } = await world();
   await send([{ event: 'held' }]);
