@@ -1,5 +1,6 @@
 /** Reads all that is kept, and compares it with what was written. Works beside the running service. */
-import { mkdtemp, rm } from 'node:fs/promises';
+import { randomUUID } from 'node:crypto';
+import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { messageOf } from '../basics/text.ts';
@@ -10,7 +11,7 @@ import { checkPending } from '../lake/pending.ts';
 import { snapshotFiles } from '../lake/persons/states.ts';
 import { MODELS } from '../lake/schema.ts';
 import type { Context } from '../ports/context.ts';
-import { inWords } from '../ports/disk-failures.ts';
+import { inWords, isDiskBroken, UNREADABLE } from '../ports/disk-failures.ts';
 import { Damaged, Transient } from '../ports/errors.ts';
 import type { Progress } from './progress.ts';
 
@@ -104,7 +105,8 @@ async function problemOf(work: Promise<unknown>, path = ''): Promise<{ path: str
 
 async function examineLake({ lake }: Examined, files: readonly LakePart[], progress: Progress): Promise<Problem[]> {
   const isIntact = intactFiles();
-  const folder = await mkdtemp(join(tmpdir(), 'doctor-'));
+  // Made only where the lake is not on this machine.
+  const folder = join(tmpdir(), `doctor-${randomUUID()}`);
   const total = files.reduce((sum, { bytes }) => sum + bytes, 0);
   const problems: Problem[] = [];
   let done = 0;
@@ -128,13 +130,20 @@ async function examineRunFiles({ runFiles }: Examined, problems: Problem[]): Pro
   let count = 0;
   for await (const { path } of runFiles.list('')) {
     if (!path.endsWith('.json')) continue;
-    // Its run may have ended meanwhile.
-    const text = await runFiles.read(path);
-    if (text !== undefined && unsealed(text.toString()) === undefined)
-      problems.push({ path: `runs/${path}`, problem: 'it is not what was written' });
+    const damaged = await problemOf(checkRunFile(runFiles, path), path);
+    if (damaged !== undefined) problems.push({ path: `runs/${path}`, problem: damaged.how });
     count += 1;
   }
   return count;
+}
+
+async function checkRunFile(runFiles: Examined['runFiles'], path: string): Promise<void> {
+  // Its run may have ended meanwhile.
+  const text = await runFiles.read(path).catch((error) => {
+    throw isDiskBroken(error) ? new Damaged(path, UNREADABLE) : error;
+  });
+  if (text !== undefined && unsealed(text.toString()) === undefined)
+    throw new Damaged(path, 'it is not what was written');
 }
 
 /** What was found, for a person. */

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import { open, stat } from 'node:fs/promises';
 import { Recent } from '../basics/recent.ts';
 import { MINUTE_MS } from '../basics/units.ts';
+import { isDiskBroken, UNREADABLE } from '../ports/disk-failures.ts';
 import { Damaged } from '../ports/errors.ts';
 import type { FileStore } from '../ports/files/files.ts';
 
@@ -110,7 +111,7 @@ async function compare(
 ): Promise<void> {
   const found = await digest().catch((error: NodeJS.ErrnoException) => {
     signal?.throwIfAborted();
-    throw error.code === 'EIO' ? new Damaged(path, 'the disk cannot read it') : error;
+    throw isDiskBroken(error) ? new Damaged(path, UNREADABLE) : error;
   });
   if (found !== sha256) throw new Damaged(path, 'it is not what was written');
 }

@@ -48,6 +48,12 @@ function troubleOf(error: unknown): Trouble | undefined {
 /** Returns whether something was thrown because a disk has no space left. */
 export const isDiskFull = (error: unknown): boolean => troubleOf(error) === 'full';
 
+/** Returns whether something was thrown because a disk gives errors, so that a file may be there which cannot be read. */
+export const isDiskBroken = (error: unknown): boolean => troubleOf(error) === 'broken';
+
+/** What is wrong with a file that a broken disk does not give. */
+export const UNREADABLE = 'the disk cannot read it';
+
 /**
  * Returns what was thrown for want of a disk (no space, a quota that is used up, too many open files, a disk that is
  * read-only or gives errors) as `Transient` in words, as all that may pass; and anything else as it is.

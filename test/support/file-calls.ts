@@ -41,7 +41,7 @@ export async function watchFileCalls(
     return file;
   };
   undo.push(() => Object.assign(files, { open }));
-  const names = 'link lstat mkdir open readdir readFile realpath rename rm rmdir stat unlink writeFile';
+  const names = 'copyFile link lstat mkdir open readdir readFile realpath rename rm rmdir stat unlink writeFile';
   for (const name of names.split(' ')) watch(files, name);
   syncBuiltinESMExports();
   return {

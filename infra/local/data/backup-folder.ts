@@ -2,6 +2,7 @@
 import { constants } from 'node:fs';
 import { copyFile, mkdir, readdir, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { digestOf } from '../../../lib/lake/intact.ts';
 import { orAbsent } from '../../../lib/ports/files/or-absent.ts';
 import { UNFINISHED } from '../../../lib/ports/files/path.ts';
 import { syncPath } from '../../../lib/ports/files/sync-path.ts';
@@ -20,6 +21,21 @@ export interface Size {
 export interface Contents extends Size {
   /** Of when its state is: ISO 8601, UTC. */
   readonly made_at: string;
+  /** Of files whose content nothing else tells: SHA-256, in hexadecimal digits. Absent: the backup is older than they are. */
+  readonly sha256?: Readonly<Record<string, string>>;
+}
+
+/** Files whose content nothing else tells: those of the lake have their digests in the database. */
+const DIGESTED = ['workspace.db', 'vault.key', 'version.json'];
+
+/** Returns the digests of a folder's files whose content nothing else tells. */
+export async function digestsIn(folder: string): Promise<Record<string, string>> {
+  const digests: Record<string, string> = {};
+  for (const name of DIGESTED) {
+    const digest = await orAbsent(digestOf(join(folder, name)));
+    if (digest !== undefined) digests[name] = digest;
+  }
+  return digests;
 }
 
 export const CONTENTS = 'backup.json';

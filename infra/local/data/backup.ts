@@ -10,7 +10,8 @@ import { examine, type Problem } from '../../../lib/admin/examination.ts';
 import { silentProgress } from '../../../lib/admin/progress.ts';
 import { messageOf } from '../../../lib/basics/text.ts';
 import { SECOND_MS } from '../../../lib/basics/units.ts';
-import { isDiskFull } from '../../../lib/ports/disk-failures.ts';
+import { digestOf } from '../../../lib/lake/intact.ts';
+import { isDiskBroken, isDiskFull, UNREADABLE } from '../../../lib/ports/disk-failures.ts';
 import { isBelow } from '../../../lib/ports/files/below.ts';
 import { folderFiles } from '../../../lib/ports/files/folder.ts';
 import { orAbsent } from '../../../lib/ports/files/or-absent.ts';
@@ -22,13 +23,14 @@ import {
   type Contents,
   checkWhole,
   copyWhole,
+  digestsIn,
   LOCK,
   pathsBelow,
   type Size,
   sizeOf,
 } from './backup-folder.ts';
 import { databaseIn } from './data-folder.ts';
-import { lakeIn, runFilesIn } from './data-stores.ts';
+import { inboxProblemsIn, lakeIn, runFilesIn } from './data-stores.ts';
 import { findDataDirectory } from './data-version.ts';
 import { exclusiveLock } from './exclusive-lock.ts';
 
@@ -44,6 +46,9 @@ const LAKE = 'lake/';
  * whatever was acknowledged before it is in the copy, in here or in the lake. What is in both lands to no effect.
  */
 const INBOX = 'inbox/';
+
+/** Damaged files of the inbox that the service has set aside. */
+const SET_ASIDE = 'inbox/damaged/';
 
 /** The lock on the database is waited for so long. */
 const LOCK_TIMEOUT_MS = 30 * SECOND_MS;
@@ -72,10 +77,12 @@ export async function backUp(folder: string, target: string): Promise<Contents> 
     for (const name of await readdir(unfinished)) {
       if (name !== LOCK) await rm(join(unfinished, name), { recursive: true });
     }
-    const contents = await copyAll(folder, target);
-    await checkWhole(unfinished, contents, 'Something has changed it: make the backup again.');
-    const problems = await problemsIn(unfinished);
+    const { unreadable, ...copied } = await copyAll(folder, target);
+    await checkWhole(unfinished, copied, 'Something has changed it: make the backup again.');
+    const found = (await problemsIn(unfinished)).filter(({ path }) => !unreadable.includes(path));
+    const problems = [...unreadable.map((path) => ({ path, problem: UNREADABLE })), ...found];
     const place = problems.length === 0 ? target : await damagedAs(target);
+    const contents: Contents = { ...copied, sha256: await digestsIn(unfinished) };
     await writeFile(join(unfinished, CONTENTS), `${JSON.stringify(contents)}\n`, { flush: true });
     await rename(unfinished, place);
     await rm(join(place, LOCK));
@@ -137,14 +144,15 @@ function damaged(folder: string, place: string, problems: readonly Problem[]): B
 }
 
 /**
- * Reads a copy, and returns what in it is not as it was written. Damaged files of the inbox do not count: the service has
- * told of them and set them aside.
+ * Reads a copy, and returns what in it is not as it was written. Damaged files of the inbox that the service has set aside
+ * do not count: it has told of them.
  */
 async function problemsIn(copy: string): Promise<readonly Problem[]> {
   try {
     using table = sqliteTable(databaseIn(copy), { clock: Date.now });
     const kept = { table, lake: folderFiles(lakeIn(copy)), runFiles: folderFiles(runFilesIn(copy)) };
-    const examined = { ...kept, tableProblems: () => table.problems() };
+    const inboxProblems = async () => (await inboxProblemsIn(copy)).filter(({ path }) => !path.startsWith(SET_ASIDE));
+    const examined = { ...kept, tableProblems: () => table.problems(), inboxProblems };
     return (await examine(examined, () => projectsOfAll(kept), silentProgress())).problems;
   } catch (error) {
     if (isDamage(error)) return [{ path: basename(databaseIn(copy)), problem: messageOf(error) }];
@@ -170,8 +178,8 @@ async function writing<T>(target: string, work: Promise<T>): Promise<T> {
   }
 }
 
-/** Returns what was copied. */
-async function copyAll(folder: string, target: string): Promise<Contents> {
+/** Returns what was copied, and the paths of what the disk does not give. */
+async function copyAll(folder: string, target: string): Promise<Contents & { readonly unreadable: readonly string[] }> {
   // Whoever has the database open by itself, as here after a kill, closes it by the table's rules.
   using _table = sqliteTable(databaseIn(folder), { clock: Date.now });
   const unfinished = unfinishedIn(target);
@@ -196,6 +204,7 @@ async function copyAll(folder: string, target: string): Promise<Contents> {
     made_at: madeAt.toISOString(),
     files: files + 1,
     bytes: bytes + ((await sizeOf(databaseIn(unfinished))) ?? 0),
+    unreadable: copy.unreadable(),
   };
 }
 
@@ -204,8 +213,11 @@ class GrowingCopy {
   readonly #from: string;
   readonly #target: string;
   readonly #to: string;
-  /** What was copied, by path: what tells a file from another that takes its place, and the size of the copy. */
-  readonly #copied = new Map<string, { readonly mark: string; readonly bytes: number }>();
+  /**
+   * What was copied, by path: what tells a file from another that takes its place, and the size of the copy; undefined: there
+   * is none, for the disk does not give it.
+   */
+  readonly #copied = new Map<string, { readonly mark: string; readonly bytes: number | undefined }>();
 
   constructor(from: string, target: string) {
     this.#from = from;
@@ -215,9 +227,13 @@ class GrowingCopy {
 
   /** What the copy should hold. */
   size(): Size {
-    let bytes = 0;
-    for (const one of this.#copied.values()) bytes += one.bytes;
-    return { files: this.#copied.size, bytes };
+    const sizes = [...this.#copied.values()].flatMap(({ bytes }) => bytes ?? []);
+    return { files: sizes.length, bytes: sizes.reduce((sum, bytes) => sum + bytes, 0) };
+  }
+
+  /** The paths of what cannot be copied, for the disk does not give it. */
+  unreadable(): string[] {
+    return [...this.#copied].flatMap(([path, { bytes }]) => (bytes === undefined ? path : []));
   }
 
   /** Copies what is new or another file, and removes what is gone. Returns whether anything had changed, but for the inbox. */
@@ -240,19 +256,32 @@ class GrowingCopy {
   async #copy(path: string): Promise<boolean> {
     const known = this.#copied.get(path);
     if (known !== undefined && path.startsWith(LAKE)) return false;
+    const [source, copy] = [join(this.#from, path), join(this.#to, path)];
     try {
-      const { ino, size, mtimeNs } = await stat(join(this.#from, path), { bigint: true });
+      const { ino, size, mtimeNs } = await stat(source, { bigint: true });
       const mark = `${ino}-${size}-${mtimeNs}`;
       if (known?.mark === mark) return false;
-      const copy = join(this.#to, path);
-      await writing(this.#target, copyWhole(join(this.#from, path), copy));
+      const isCopied = await writing(this.#target, copyOfWhole(source, copy));
       // More than that is copied of one that grows.
-      this.#copied.set(path, { mark, bytes: (await stat(copy)).size });
+      this.#copied.set(path, { mark, bytes: isCopied ? (await stat(copy)).size : undefined });
     } catch (error) {
       // It went while it was copied: the next look finds what became of it.
       if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
     }
     return true;
+  }
+}
+
+/** Copies a file, unless the disk does not give it: then nothing is left of the copy. Returns whether it was copied. */
+async function copyOfWhole(source: string, copy: string): Promise<boolean> {
+  try {
+    await copyWhole(source, copy);
+    return true;
+  } catch (error) {
+    // The disk of the copy may be the broken one.
+    if (!isDiskBroken(error) || !(await digestOf(source).then(() => false, isDiskBroken))) throw error;
+    await rm(copy, { force: true });
+    return false;
   }
 }
 

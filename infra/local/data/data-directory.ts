@@ -10,7 +10,6 @@ import { pooledPersonDeletions, pooledPersonRemoval } from '../../../lib/lake/im
 import { chromiumPictures } from '../../../lib/pictures/chromium.ts';
 import type { Context } from '../../../lib/ports/context.ts';
 import { folderFiles } from '../../../lib/ports/files/folder.ts';
-import { damagedSegments } from '../../../lib/ports/inbox/folder.ts';
 import type { Log } from '../../../lib/ports/log.ts';
 import { loggedMetrics } from '../../../lib/ports/metrics/logged.ts';
 import { openOutbound } from '../../../lib/ports/outbound/outbound.ts';
@@ -20,7 +19,7 @@ import { pooledWarehouse } from '../../../lib/warehouse/pooled.ts';
 import { pooledReader } from '../../../lib/warehouse/pooled-reader.ts';
 import { Turns } from '../../../lib/workers/turns.ts';
 import { UnusableDataDirectory } from './data-folder.ts';
-import { type Claim, importsIn, inboxIn, openStores, runFilesIn, temporaryIn } from './data-stores.ts';
+import { type Claim, importsIn, inboxProblemsIn, openStores, runFilesIn, temporaryIn } from './data-stores.ts';
 import { dataWorkers } from './data-workers.ts';
 
 /**
@@ -94,8 +93,7 @@ export function openDataDirectory(folder: string, settings: Settings, log: Log, 
       return problem === undefined ? [] : [{ path: 'vault.key', problem }];
     },
     tableProblems: () => table.problems(),
-    inboxProblems: async () =>
-      (await damagedSegments(inboxIn(folder))).map(({ path, problem }) => ({ path: `inbox/${path}`, problem })),
+    inboxProblems: () => inboxProblemsIn(folder),
     close: async () => {
       table.close();
       await workers.close();

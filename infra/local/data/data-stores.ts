@@ -4,10 +4,12 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { v7 } from 'uuid';
+import type { Problem } from '../../../lib/admin/examination.ts';
 import { messageOf } from '../../../lib/basics/text.ts';
 import { SECOND_MS } from '../../../lib/basics/units.ts';
 import type { Publishing } from '../../../lib/lake/lease.ts';
 import { folderFiles, removeLeftovers } from '../../../lib/ports/files/folder.ts';
+import { damagedSegments } from '../../../lib/ports/inbox/folder.ts';
 import type { Log } from '../../../lib/ports/log.ts';
 import type { Settings } from '../../../lib/ports/settings.ts';
 import { isDamage, sqliteTable } from '../../../lib/ports/table/sqlite.ts';
@@ -21,6 +23,13 @@ export const runFilesIn = (folder: string): string => join(folder, 'runs');
 export const importsIn = (folder: string): string => join(folder, 'imports');
 /** Where captured requests wait until they are in the lake. */
 export const inboxIn = (folder: string): string => join(folder, 'inbox');
+
+/**
+ * Reads all events of a directory that are not in the lake yet, and tells what is damaged of them. Files that the service has
+ * set aside lie in `inbox/damaged`.
+ */
+export const inboxProblemsIn = async (folder: string): Promise<Problem[]> =>
+  (await damagedSegments(inboxIn(folder))).map(({ path, problem }) => ({ path: `inbox/${path}`, problem }));
 
 /** Removes what processes left unfinished that are not there any more. Only whoever has claimed the directory may. */
 export async function removeUnfinished(folder: string): Promise<void> {

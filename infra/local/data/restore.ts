@@ -8,7 +8,16 @@ import { isBelow } from '../../../lib/ports/files/below.ts';
 import { orAbsent } from '../../../lib/ports/files/or-absent.ts';
 import { syncPath } from '../../../lib/ports/files/sync-path.ts';
 import { sqliteTable } from '../../../lib/ports/table/sqlite.ts';
-import { BackupRefused, CONTENTS, type Contents, checkWhole, copyWhole, pathsBelow, sizeOf } from './backup-folder.ts';
+import {
+  BackupRefused,
+  CONTENTS,
+  type Contents,
+  checkWhole,
+  copyWhole,
+  digestsIn,
+  pathsBelow,
+  sizeOf,
+} from './backup-folder.ts';
 import { databaseIn, isOthers, makeFolder, refuseOthersFolder, restoringIn } from './data-folder.ts';
 import { checkBackup } from './data-version.ts';
 
@@ -34,6 +43,7 @@ export async function restore(source: string, folder: string): Promise<Contents>
     await mkdir(restoring, { mode: 0o700 });
     for await (const path of pathsBelow(source)) await copyWhole(join(source, path), join(restoring, path));
     checkDatabase(databaseIn(restoring));
+    await checkDigests(restoring, contents);
     await noteRestore(databaseIn(restoring), contents);
   } catch (error) {
     await rm(restoring, { recursive: true, force: true });
@@ -66,6 +76,14 @@ function checkDatabase(file: string): void {
   using database = new DatabaseSync(file);
   const found = Object.values(database.prepare('PRAGMA quick_check(1)').get() ?? {});
   if (found[0] !== 'ok') throw new BackupRefused(`The database of the backup is damaged: ${String(found[0])}.`);
+}
+
+/** Throws `BackupRefused` where a file whose content nothing else tells is another one than was written. */
+async function checkDigests(folder: string, { sha256 = {} }: Contents): Promise<void> {
+  const found = await digestsIn(folder);
+  const other = Object.keys(sha256).find((name) => found[name] !== sha256[name]);
+  if (other !== undefined)
+    throw new BackupRefused(`${other} of the backup is not what was written. Restore another backup.`);
 }
 
 /** Tells the service, which may have delivered more since then than it has now. */

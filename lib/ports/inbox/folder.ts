@@ -5,6 +5,7 @@
 import { type FileHandle, mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { MIB } from '../../basics/units.ts';
+import { isDiskBroken, UNREADABLE } from '../disk-failures.ts';
 import { Transient } from '../errors.ts';
 import { freeBytesAt } from '../files/free-bytes.ts';
 import { orAbsent } from '../files/or-absent.ts';
@@ -72,9 +73,14 @@ export async function damagedSegments(folder: string): Promise<{ readonly path: 
   const names = ((await orAbsent(readdir(folder))) ?? []).filter((name) => SEGMENT.test(name));
   const found = [...names, ...aside.map((name) => `${DAMAGED}/${name}`)].toSorted(compareText).map(async (path) => {
     // One that is gone has landed meanwhile.
-    const { damaged } = await readSegment(join(folder, path));
-    const problem = `${damaged} bytes of events that were acknowledged are damaged`;
-    return damaged === 0 ? [] : [{ path, problem }];
+    try {
+      const { damaged } = await readSegment(join(folder, path));
+      const problem = `${damaged} bytes of events that were acknowledged are damaged`;
+      return damaged === 0 ? [] : [{ path, problem }];
+    } catch (error) {
+      if (isDiskBroken(error)) return [{ path, problem: UNREADABLE }];
+      throw error;
+    }
   });
   return (await Promise.all(found)).flat();
 }

@@ -415,6 +415,22 @@ test('doctor reads all that is kept, and names what is damaged', async () => {
   expect(out).toContain(`3 damaged:\n  lake/${paths[0]}: `);
 });
 
+test('doctor names a file of a run that the disk does not give, and goes on', async () => {
+  const context = testContext();
+  await context.runFiles.write('run/a.json', '{}');
+  const broken = { code: 'EIO' };
+  const runFiles = {
+    ...context.runFiles,
+    read: () => Promise.reject(Object.assign(new Error('EIO: i/o error, read'), broken)),
+  };
+  const inboxProblems = async () => [{ path: 'inbox/1.inbox', problem: 'the disk cannot read it' }];
+  const found = await doctor({ ...context, runFiles, inboxProblems }, silentProgress());
+  expect(found).toMatchObject({
+    failed: true,
+    text: expect.stringContaining('2 damaged:\n  runs/run/a.json: the disk cannot read it\n  inbox/1.inbox: '),
+  });
+});
+
 test('doctor counts a table that cannot be read as a problem', async () => {
   const context = testContext();
   const unreadable = async () => Promise.reject(new Error('database disk image is malformed'));

@@ -281,6 +281,31 @@ test('a backup of a newer version, and one whose database is damaged, are refuse
   expect(readdirSync(restored)).toEqual([]);
 });
 
+test.each([
+  ['workspace.db', 'a row in it'],
+  ['vault.key', 'it'],
+])('a backup whose %s has changed, so that %s is another one, is refused', async (name) => {
+  const { folder, directory, backup, restored } = await world();
+  await directory.table.write([{ put: { pk: 'b', sk: 'b', name: 'Default project' } }]);
+  await directory.close();
+  await backUp(folder, backup);
+  const file = join(backup, name);
+  const bytes = readFileSync(file);
+  const at = Math.max(bytes.indexOf('Default project'), 0);
+  bytes[at] = (bytes[at] as number) ^ 1;
+  writeFileSync(file, bytes);
+  const refusal = `${name} of the backup is not what was written. Restore another backup.`;
+  await expect(restore(backup, restored)).rejects.toThrow(refusal);
+  expect(existsSync(restored)).toBe(false);
+  // One that is older than digests has nothing to compare with.
+  const { sha256: _, ...contents } = JSON.parse(readFileSync(join(backup, 'backup.json'), 'utf8')) as object & {
+    readonly sha256: unknown;
+  };
+  writeFileSync(join(backup, 'backup.json'), JSON.stringify(contents));
+  await restore(backup, restored);
+  expect(readFileSync(join(restored, name)).equals(bytes)).toBe(name === 'vault.key');
+});
+
 describe('of what is damaged there is no backup, but a copy that says so:', () => {
   /** A data directory with two events of different days, closed, and the files of the lake that have them. */
   async function withEvents() {
@@ -345,6 +370,39 @@ describe('of what is damaged there is no backup, but a copy that says so:', () =
     const told = await backUp(`${backup}.damaged`, backup).catch(messageOf);
     expect(told).toContain(`The copy is kept as ${backup}.damaged-3.\n`);
     expect(existsSync(join(`${backup}.damaged`, 'workspace.db'))).toBe(true);
+  });
+
+  test('events that are not in the lake yet', async () => {
+    const { folder, backup } = await withEvents();
+    const inbox = await folderInbox(join(folder, 'inbox'));
+    await inbox.append({
+      id: 'a',
+      projectId: 1,
+      receivedAt: 1,
+      path: '/e',
+      query: {},
+      address: null,
+      body: Buffer.from('{}'),
+    });
+    await inbox.close();
+    damage(join(folder, 'inbox/0000000000000001.inbox'), 20, 21);
+    await expect(backUp(folder, backup)).rejects.toThrow(
+      /\n {2}inbox\/0000000000000001\.inbox: \d+ bytes of events that were acknowledged are damaged$/,
+    );
+  });
+
+  test('what the disk does not give, which the copy is without', async () => {
+    const { folder, backup, restored, one, other } = await withEvents();
+    const file = join(folder, 'lake', one);
+    const watched = await watchFileCalls((name, paths) => {
+      if (['copyFile', 'open'].includes(name) && paths[0] === file)
+        throw Object.assign(new Error('EIO: i/o error, read'), { code: 'EIO' });
+    });
+    const told = await backUp(folder, backup).catch(messageOf).finally(watched.stop);
+    expect(told).toContain(`The copy is kept as ${backup}.damaged.\n  lake/${one}: the disk cannot read it`);
+    expect(told).not.toContain(other);
+    await restore(`${backup}.damaged`, restored);
+    expect([one, other].map((path) => existsSync(join(restored, 'lake', path)))).toEqual([false, true]);
   });
 
   test('not of what the service has set aside, and told of', async () => {

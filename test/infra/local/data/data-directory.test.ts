@@ -35,6 +35,7 @@ import { toJsonText } from '../../../../lib/ports/table/json-text.ts';
 import { keys, ranges } from '../../../../lib/ports/table/keys.ts';
 import { listAll } from '../../../../lib/ports/table/list-all.ts';
 import { type LogLine, temporaryFolder } from '../../../support/context.ts';
+import { watchFileCalls } from '../../../support/file-calls.ts';
 import { asOrdinaryUser } from '../../../support/ordinary-user.ts';
 
 const silent = logTo(() => {}, Date.now);
@@ -538,6 +539,20 @@ test('what is damaged in the inbox is named, also when it was set aside', async 
     { path: `inbox/${basename(first)}`, problem },
     { path: `inbox/damaged/${basename(second)}`, problem },
   ]);
+  await directory.close();
+});
+
+test('a file of the inbox that the disk does not give is named', async () => {
+  const folder = await used();
+  const directory = open(folder);
+  mkdirSync(join(folder, 'inbox'), { recursive: true });
+  const file = join(folder, 'inbox/0000000000000001.inbox');
+  writeFileSync(file, '');
+  const watched = await watchFileCalls((name, paths) => {
+    if (name === 'readFile' && paths[0] === file) throw Object.assign(new Error('EIO: read'), { code: 'EIO' });
+  });
+  const problem = { path: 'inbox/0000000000000001.inbox', problem: 'the disk cannot read it' };
+  expect(await directory.inboxProblems().finally(watched.stop)).toEqual([problem]);
   await directory.close();
 });
 
