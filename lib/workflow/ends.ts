@@ -49,8 +49,9 @@ type Ending = [
   only?: Readonly<Record<string, string>>,
 ];
 
-interface EndsOptions {
+export interface EndsOptions {
   readonly table: Table;
+  /** Now, in milliseconds since 1970. */
   readonly clock: () => number;
   readonly log: Log;
   /** Notified of every execution that did not succeed; its input is an EndedInput. Must be idempotent. */

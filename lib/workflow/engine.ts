@@ -23,7 +23,7 @@ import { type Op, Refused, type Table } from '../ports/table/table.ts';
 import { Background } from './background.ts';
 import { callStep, Halt, isClosing, within } from './call-step.ts';
 import { DefinitionStore, type MachineFlow } from './definition-store.ts';
-import { Ends, type Outcome, PARENT_ENDED, type UnderWay } from './ends.ts';
+import { Ends, type EndsOptions, type Outcome, PARENT_ENDED, type UnderWay } from './ends.ts';
 import { type ExecutionItem, type KeptItem, nameOf, positionOf, stored } from './execution-items.ts';
 import { inLanes } from './in-lanes.ts';
 import { type BranchHost, startOf, walk } from './interpreter.ts';
@@ -34,17 +34,11 @@ import type { StepRunner } from './step.ts';
 import { TaskTurns, type TurnOptions } from './task-turns.ts';
 import type { ExecutionStatus, Json, Workflow } from './workflow.ts';
 
-export interface EngineOptions extends TurnOptions {
-  readonly table: Table;
-  /** Now, in milliseconds since 1970. */
-  readonly clock: () => number;
-  readonly log: Log;
+export interface EngineOptions extends EndsOptions, TurnOptions {
   /** The state machines by name; one outside the subset is refused here. */
   readonly machines: Readonly<Record<string, Definition>>;
   /** Returns the task that a definition calls `${name}`. Its signal is aborted when it is to stop. */
   readonly tasks: (name: string) => StepRunner;
-  /** Notified of every execution that did not succeed; its input is an EndedInput. Must be idempotent. */
-  readonly onEnded: StepRunner;
   readonly timer?: Timer;
   /** At least 0, below 1: the random part of a retry's pause. */
   readonly random?: () => number;

@@ -10,7 +10,7 @@ import type { EndedInput } from '../../lib/workflow/messages.ts';
 import type { Definition } from '../../lib/workflow/states-language.ts';
 import type { StepRunner } from '../../lib/workflow/step.ts';
 import type { ExecutionStatus, Json } from '../../lib/workflow/workflow.ts';
-import { eachByItself } from '../support/engine-world.ts';
+import { ownTurns } from '../support/engine-world.ts';
 import type { Assembly, Properties } from './assembly.ts';
 import type { RehearsalClock } from './clock.ts';
 import type { Lambda } from './lambda.ts';
@@ -174,11 +174,7 @@ export function startExecutions(options: ExecutionsOptions): Executions {
     // Retries with full jitter wait for no time.
     random: () => 0,
     log,
-    ownerOf: eachByItself(),
-    userOf: async () => undefined,
-    partOf: () => undefined,
-    lineNameOf: () => '',
-    onWaiting: async () => {},
+    ...ownTurns(),
     machines: definitions,
     tasks: (name) => tasks.get(name) ?? (() => Promise.reject(new Error(`there is no task ${name}`))),
     onEnded: async (input) => {

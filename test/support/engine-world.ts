@@ -9,9 +9,10 @@ import { ranges } from '../../lib/ports/table/keys.ts';
 import { listAll } from '../../lib/ports/table/list-all.ts';
 import { sqliteTable } from '../../lib/ports/table/sqlite.ts';
 import type { Item, Op, Table } from '../../lib/ports/table/table.ts';
-import { type Engine, type EngineOptions, startEngine } from '../../lib/workflow/engine.ts';
+import { type Engine, startEngine } from '../../lib/workflow/engine.ts';
 import type { EndedInput } from '../../lib/workflow/messages.ts';
 import type { Definition } from '../../lib/workflow/states-language.ts';
+import type { TurnOptions } from '../../lib/workflow/task-turns.ts';
 import type { Json } from '../../lib/workflow/workflow.ts';
 import type { LogLine } from './context.ts';
 import { settableClock } from './context.ts';
@@ -102,34 +103,33 @@ export interface Process {
 
 type Machines = Readonly<Record<string, Definition>>;
 
-/** Returns what tells the owner of a task where nobody is to share places: each is one of its own. */
-export function eachByItself(): EngineOptions['ownerOf'] {
+/** Turns by which nobody shares places: each task is an owner's of its own. */
+export function ownTurns(): TurnOptions {
   let tasks = 0;
-  return async () => `owner ${(tasks += 1)}`;
+  return {
+    ownerOf: async () => `owner ${(tasks += 1)}`,
+    userOf: async () => undefined,
+    partOf: () => undefined,
+    lineNameOf: () => '',
+    onWaiting: async () => {},
+  };
 }
 
 export function world({
   machines,
   tasks,
   random = () => 0.5,
-  concurrency,
-  ownerOf = eachByItself(),
-  partOf = () => undefined,
-  lineNameOf = () => '',
   onEnded,
   slow = false,
+  ...turns
 }: {
   machines: Machines;
   tasks: Readonly<Record<string, Task>>;
   random?: () => number;
-  concurrency?: number;
-  ownerOf?: EngineOptions['ownerOf'];
-  partOf?: EngineOptions['partOf'];
-  lineNameOf?: EngineOptions['lineNameOf'];
   onEnded?: (ended: EndedInput) => Promise<void>;
   /** Writes are answered only after whatever else can be done at once. */
   slow?: boolean;
-}): World {
+} & Partial<TurnOptions>): World {
   const time = settableTime();
   const table = sqliteTable(':memory:', { clock: time.clock });
   const calls: World['calls'] = [];
@@ -179,12 +179,8 @@ export function world({
       log: logTo((line) => lines.push(line), time.clock, 'DEBUG'),
       machines: others,
       random,
-      ...(concurrency === undefined ? {} : { concurrency }),
-      ownerOf,
-      userOf: async () => undefined,
-      partOf,
-      lineNameOf,
-      onWaiting: async () => {},
+      ...ownTurns(),
+      ...turns,
       tasks:
         (task) =>
         async (input, signal = new AbortController().signal) => {
