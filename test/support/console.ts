@@ -2,7 +2,13 @@
 import type { APIResponse, BrowserContextOptions, Locator, Page, Request } from 'playwright-core';
 import { describeInBrowser, type OpenPage } from './browser.ts';
 import { temporaryFolder } from './context.ts';
-import { type LocalService, startLocally } from './local-service.ts';
+import { type LocalService, run, startLocally } from './local-service.ts';
+
+interface Made extends Record<string, unknown> {
+  readonly id: string | number;
+}
+
+type Makes = (list: string, body: object) => Promise<Made>;
 
 interface Called {
   readonly status: number;
@@ -10,14 +16,18 @@ interface Called {
 }
 
 export interface ConsoleService extends LocalService {
-  /** Its data directory. */
-  readonly home: string;
   /** The first key, which may do everything. */
   readonly key: string;
   /** The first project's number and token. */
   readonly project: string;
   readonly token: string;
   call(method: string, path: string, body?: unknown, key?: string): Promise<Called>;
+  /** Makes a key of the first user, which may do everything unless other scopes are named, and returns its value. */
+  newKey(scopes?: readonly string[]): Promise<string>;
+  /** Runs a command of the command line beside the service. */
+  admin(...words: readonly string[]): ReturnType<typeof run>;
+  /** Makes a key of a user by the command line, of a member who is no admin unless another one is named. Returns its value. */
+  keyOf(email?: string, label?: string): Promise<string>;
   /** Sends an event as an SDK does. */
   send(event: object): Promise<void>;
 }
@@ -35,11 +45,13 @@ interface Console {
   /** Leads a page to a path of the console. */
   readonly show: (page: Page, path: string) => Promise<unknown>;
   /** Makes something in a list of the first project. */
-  readonly made: (list: string, body: object) => Promise<Called['body']>;
+  readonly made: Makes;
   /** Returns what is at a path of the first project by now. */
   readonly read: (path: string) => Promise<Called['body']>;
-  /** Makes another project, and returns it with the beginning of its paths. */
-  readonly newProject: (name: string) => Promise<{ readonly there: string; readonly project: Called['body'] }>;
+  /** Makes another project, and returns it with the beginning of its paths, and with what makes something in it. */
+  readonly newProject: (
+    name: string,
+  ) => Promise<{ readonly project: Made; readonly there: string; readonly madeThere: Makes }>;
 }
 
 /** `describe` for the console. */
@@ -50,6 +62,7 @@ export function describeConsole(name: string, body: (console: Console) => void):
       service = await startedService();
     });
     afterAll(() => service.end('SIGTERM'));
+    const made: Makes = async (path, sent) => (await service.call('POST', path, sent)).body as Made;
     const api = (path: string): string => `/api/projects/${service.project}${path}`;
     body({
       service: () => service,
@@ -57,11 +70,12 @@ export function describeConsole(name: string, body: (console: Console) => void):
       at: (path) => `/projects/${service.project}${path}`,
       api,
       show: (page, path) => page.goto(`${service.address}/#${path}`),
-      made: async (list, sent) => (await service.call('POST', api(list), sent)).body,
+      made: (list, sent) => made(api(list), sent),
       read: async (path) => (await service.call('GET', `${api(path)}/`)).body,
-      newProject: async (called) => {
-        const { body: project } = await service.call('POST', '/api/organizations/@current/projects/', { name: called });
-        return { project, there: `/projects/${String(project['id'])}` };
+      newProject: async (name) => {
+        const project = await made('/api/organizations/@current/projects/', { name });
+        const there = `/projects/${project.id}`;
+        return { project, there, madeThere: (list, sent) => made(`/api${there}${list}`, sent) };
       },
     });
   });
@@ -101,15 +115,22 @@ async function startedService(): Promise<ConsoleService> {
     const text = await answer.text();
     return { status: answer.status, body: (text === '' ? {} : JSON.parse(text)) as Record<string, unknown> };
   };
+  const admin: ConsoleService['admin'] = (...words) => run('infra/local/admin.ts', words, { WORKSPACE_HOME: home });
   const { body } = await call('GET', `/api/projects/${project}/`);
   const token = String(body['api_token']);
   return {
     ...service,
-    home,
     key,
     project,
     token,
     call,
+    newKey: async (scopes = ['*']) =>
+      String((await call('POST', '/api/personal_api_keys/', { label: 'Own', scopes })).body['value']),
+    admin,
+    keyOf: async (email = 'member@example.com', label = 'Own') => {
+      const { out } = await admin('key', 'create', '--email', email, '--label', label, '--scopes', '*');
+      return String(/phx_\w+/.exec(out));
+    },
     send: async (event) => {
       const { ok } = await fetch(`${service.address}/e/`, {
         method: 'POST',

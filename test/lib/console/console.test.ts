@@ -9,9 +9,8 @@ import { CONSOLE_FOLDER } from '../../../lib/api/console/folder.ts';
 import { obstacles } from '../../support/browser.ts';
 import { button, describeConsole, expectGone, expectSeen, HOSTILE, heldBack, row } from '../../support/console.ts';
 import { temporaryFolder } from '../../support/context.ts';
-import { run } from '../../support/local-service.ts';
 
-describeConsole('the console', ({ service, open, at, api }) => {
+describeConsole('the console', ({ service, open, at, made }) => {
   const stored = (page: Page): Promise<readonly unknown[]> =>
     page.evaluate(() => [sessionStorage, localStorage].map((storage) => Object.values<string>(storage as never)));
 
@@ -91,10 +90,8 @@ describeConsole('the console', ({ service, open, at, api }) => {
   });
 
   test('keeps what is written while a key that works no longer gives way to another one of the same user', async () => {
-    const scopes = ['*'];
-    const made = async () => (await service().call('POST', '/api/personal_api_keys/', { label: 'Short', scopes })).body;
-    const [one, other] = [await made(), await made()];
-    const { page } = await open(at('/dashboards'), { key: String(one['value']) });
+    const other = await service().newKey();
+    const { page } = await open(at('/dashboards'), { key: await service().newKey() });
     await button(page, 'New dashboard').click();
     await page.getByRole('textbox', { name: 'Name' }).fill('Written');
     const refused = { type: 'authentication_error', code: 'authentication_failed', detail: 'Unknown key.', attr: null };
@@ -103,7 +100,7 @@ describeConsole('the console', ({ service, open, at, api }) => {
     await expectSeen(page.getByRole('heading', { name: 'Sign in again' }));
     expect(await obstacles(page)).toEqual([]);
     await page.keyboard.press('Escape');
-    await page.getByRole('textbox', { name: 'Personal API key' }).fill(String(other['value']));
+    await page.getByRole('textbox', { name: 'Personal API key' }).fill(other);
     // Whose key it is, nobody has told.
     const detail = 'Request was throttled.';
     const throttled = { type: 'throttled_error', code: 'throttled', detail, attr: null };
@@ -115,7 +112,7 @@ describeConsole('the console', ({ service, open, at, api }) => {
     await expectSeen(page.getByText('The service answered 502 without saying why.'));
     await button(page, 'Sign in').click();
     await expectGone(page.getByRole('heading', { name: 'Sign in again' }));
-    expect(await stored(page)).toEqual([[other['value']], []]);
+    expect(await stored(page)).toEqual([[other], []]);
     await button(page, 'Create').click();
     await expectSeen(page.getByRole('heading', { level: 1, name: 'Written' }));
     // What is written is not for anybody else.
@@ -123,9 +120,7 @@ describeConsole('the console', ({ service, open, at, api }) => {
     await page.getByRole('textbox', { name: 'Text' }).fill('Of Olivia');
     await page.route('**/dashboards/*/', (asked) => asked.fulfill({ status: 401, json: refused }), { times: 1 });
     await button(page, 'Add').click();
-    const words = ['key', 'create', '--email', 'member@example.com', '--label', 'Laptop', '--scopes', '*'];
-    const { out } = await run('infra/local/admin.ts', words, { WORKSPACE_HOME: service().home });
-    await page.getByRole('textbox', { name: 'Personal API key' }).fill(String(/phx_\w+/.exec(out)));
+    await page.getByRole('textbox', { name: 'Personal API key' }).fill(await service().keyOf());
     await button(page, 'Sign in').click();
     await expectGone(page.getByRole('heading', { name: 'Sign in again' }));
     await expectSeen(page.getByRole('heading', { level: 1, name: 'Written' }));
@@ -133,18 +128,16 @@ describeConsole('the console', ({ service, open, at, api }) => {
   });
 
   /** Signs in by the form, and has the key remembered on the device. */
-  const signInForGood = async (page: Page, key: unknown): Promise<void> => {
-    await page.getByRole('textbox', { name: 'Personal API key' }).fill(String(key));
+  const signInForGood = async (page: Page, key: string): Promise<void> => {
+    await page.getByRole('textbox', { name: 'Personal API key' }).fill(key);
     await page.getByRole('checkbox', { name: 'Remember on this device' }).check();
     await button(page, 'Sign in').click();
   };
 
   test('keeps what is written in one tab while another one goes on with another key of the same user', async () => {
-    const made = async () =>
-      (await service().call('POST', '/api/personal_api_keys/', { label: 'Short', scopes: ['*'] })).body;
-    const [one, other] = [await made(), await made()];
+    const [one, other] = [await service().newKey(), await service().newKey()];
     const { page } = await open(at('/home'), { key: 'phx_unknown' });
-    await signInForGood(page, one['value']);
+    await signInForGood(page, one);
     await expectSeen(page.getByRole('heading', { level: 1, name: 'Default project' }));
     const hidden = await page.context().newPage();
     await hidden.goto(`${service().address}/#${at('/dashboards')}`);
@@ -158,9 +151,9 @@ describeConsole('the console', ({ service, open, at, api }) => {
     await page.route('**/batch_exports/*', (asked) => asked.fulfill({ status: 401, json: refused }), { times: 1 });
     await page.getByRole('link', { name: 'Exports' }).click();
     await expectSeen(page.getByRole('heading', { name: 'Sign in again' }));
-    await signInForGood(page, other['value']);
+    await signInForGood(page, other);
     await expectGone(page.getByRole('heading', { name: 'Sign in again' }));
-    expect(await stored(hidden)).toEqual([[], [other['value']]]);
+    expect(await stored(hidden)).toEqual([[], [other]]);
     expect(await name.inputValue()).toBe('In another tab');
 
     // A third tab finds out that the remembered key works no longer: the key goes, and what is written waits for another.
@@ -199,9 +192,7 @@ describeConsole('the console', ({ service, open, at, api }) => {
     await expectSeen(none(page));
     await expectSeen(page.getByRole('heading', { level: 1, name: 'Default project' }));
     expect(page.url()).not.toContain('phx_');
-    const words = ['key', 'create', '--email', 'member@example.com', '--label', 'Desk', '--scopes', '*'];
-    const { out } = await run('infra/local/admin.ts', words, { WORKSPACE_HOME: service().home });
-    const [key = ''] = /phx_\w+/.exec(out) ?? [];
+    const key = await service().keyOf('member@example.com', 'Desk');
     const other = await page.context().newPage();
     await other.goto(`${service().address}/#key=phx_unknown`);
     await expectSeen(none(other));
@@ -245,10 +236,8 @@ describeConsole('the console', ({ service, open, at, api }) => {
     await button(page, 'New dashboard').first().click();
     const name = page.getByRole('textbox', { name: 'Name' });
     await name.fill('In another tab');
-    const words = ['key', 'create', '--email', 'member@example.com', '--label', 'Link', '--scopes', '*'];
-    const { out } = await run('infra/local/admin.ts', words, { WORKSPACE_HOME: service().home });
     const other = await page.context().newPage();
-    await other.goto(`${service().address}/#key=${String(/phx_\w+/.exec(out))}&${at('/events')}`);
+    await other.goto(`${service().address}/#key=${await service().keyOf()}&${at('/events')}`);
     await button(other.getByRole('dialog'), 'Sign in with it').click();
     await button(other, 'Max').click();
     await other.getByRole('menuitem', { name: 'Sign out' }).click();
@@ -263,9 +252,7 @@ describeConsole('the console', ({ service, open, at, api }) => {
   });
 
   test('asks for the project where the key cannot tell it, and says when the service does not', async () => {
-    const scopes = ['project:read', 'dashboard:read'];
-    const { body } = await service().call('POST', '/api/personal_api_keys/', { label: 'Of dashboards', scopes });
-    const { page } = await open('/', { key: String(body['value']) });
+    const { page } = await open('/', { key: await service().newKey(['project:read', 'dashboard:read']) });
     await expectSeen(page.getByText('The key lacks the scope user:read'));
     await page.getByRole('textbox', { name: 'Project’s number' }).fill(service().project);
     await button(page, 'Open').click();
@@ -347,7 +334,7 @@ describeConsole('the console', ({ service, open, at, api }) => {
     const properties = page.getByRole('table', { name: 'Properties', exact: true });
     await expectSeen(properties.getByRole('cell', { name: HOSTILE }));
     await page.keyboard.press('Escape');
-    await service().call('POST', api('/dashboards/'), {
+    await made('/dashboards/', {
       name: HOSTILE,
       tags: [HOSTILE],
       tiles: [{ text: { body: `${HOSTILE} [link](javascript:alert(1)) ![image](http://example.com/x.png)` } }],
@@ -377,8 +364,8 @@ describeConsole('the console', ({ service, open, at, api }) => {
     const long = (letter: string): string => letter.repeat(90);
     await service().send({ event: 'named at length', distinct_id: long('x') });
     const tiles = [{ text: { body: `# ${long('y')}` } }];
-    const { body } = await service().call('POST', api('/dashboards/'), { name: 'Long', tags: [long('z')], tiles });
-    const { page } = await open(at(`/dashboards/${String(body['id'])}`), { viewport: { width: 360, height: 900 } });
+    const { id } = await made('/dashboards/', { name: 'Long', tags: [long('z')], tiles });
+    const { page } = await open(at(`/dashboards/${id}`), { viewport: { width: 360, height: 900 } });
     /** Whether something has to be moved sideways to be read. */
     const isWide = (shown: Locator): Promise<boolean> =>
       shown.evaluate((element) => {

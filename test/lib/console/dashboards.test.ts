@@ -13,22 +13,14 @@ import {
   row,
   whileWritten,
 } from '../../support/console.ts';
-import { run } from '../../support/local-service.ts';
 
 const tile = (page: Page, name: string): Locator => page.getByRole('region', { name, exact: true });
 
 describeConsole('a dashboard in the console', ({ service, open, at, api, show, made: madeIn, read, newProject }) => {
   /** Makes a dashboard, and returns its path. */
-  const made = async (body: object): Promise<string> =>
-    `/dashboards/${String((await madeIn('/dashboards/', body))['id'])}`;
+  const made = async (body: object): Promise<string> => `/dashboards/${(await madeIn('/dashboards/', body)).id}`;
   /** Makes an insight, and returns its number. */
-  const insightOf = async (name: string, query: object) => (await madeIn('/insights/', { name, query }))['id'];
-  /** Makes a key of a member who is no admin. */
-  const keyOfMember = async (): Promise<string> => {
-    const words = ['key', 'create', '--email', 'member@example.com', '--label', 'Own', '--scopes', '*'];
-    const { out } = await run('infra/local/admin.ts', words, { WORKSPACE_HOME: service().home });
-    return String(/phx_\w+/.exec(out));
-  };
+  const insightOf = async (name: string, query: object) => (await madeIn('/insights/', { name, query })).id;
 
   test('makes a dashboard, lays it out by keyboard, and shares it', async () => {
     const { page } = await open(at('/dashboards'));
@@ -138,21 +130,21 @@ describeConsole('a dashboard in the console', ({ service, open, at, api, show, m
   });
 
   test('chooses the dates of a whole dashboard, offers those that have events, filters them, says who may edit, makes a copy and brings it back', async () => {
-    const { project, there } = await newProject('Old log');
+    const { project, there, madeThere } = await newProject('Old log');
     const timestamp = '2015-05-17T10:05:03Z';
     await service().send({ api_key: project['api_token'], event: 'seen', distinct_id: 'ada', timestamp });
     const series = [{ kind: 'EventsNode', event: 'seen' }];
-    const { body: insight } = await service().call('POST', `/api${there}/insights/`, {
+    const insight = await madeThere('/insights/', {
       name: 'Seen',
       query: { kind: 'TrendsQuery', series, dateRange: { date_from: '-7d' }, trendsFilter: { display: 'BoldNumber' } },
     });
-    const { body: board } = await service().call('POST', `/api${there}/dashboards/`, {
+    const board = await madeThere('/dashboards/', {
       name: 'Log',
-      tiles: [{ insight: insight['id'] }],
+      tiles: [{ insight: insight.id }],
     });
     const { page, complaints } = await open(`${there}/events`);
     await expectSeen(row(page, 'Events', 'seen'));
-    await show(page, `${there}/dashboards/${String(board['id'])}`);
+    await show(page, `${there}/dashboards/${board.id}`);
     const number = page.getByRole('region', { name: 'Seen' }).locator('figure');
     await button(page, 'Show 17 May 2015').click();
     await expectSeen(number.getByText('1', { exact: true }));
@@ -191,14 +183,14 @@ describeConsole('a dashboard in the console', ({ service, open, at, api, show, m
     });
     await show(page, `${there}/events`);
     await expectSeen(row(page, 'Events', 'bob'));
-    await show(page, `${there}/dashboards/${String(board['id'])}`);
+    await show(page, `${there}/dashboards/${board.id}`);
     // An answer is shown for a minute before it is asked for again.
     await page.reload();
     await expectSeen(number.getByText('2', { exact: true }));
     await service().send({ api_key: project['api_token'], event: 'other', distinct_id: 'bob' });
     await show(page, `${there}/events`);
     await expectSeen(row(page, 'Events', 'other'));
-    await show(page, `${there}/dashboards/${String(board['id'])}?from=-7d`);
+    await show(page, `${there}/dashboards/${board.id}?from=-7d`);
     // The days of today's event have none that the dashboard counts.
     await button(page, 'Show 17 May 2015').click();
     await expectSeen(number.getByText('2', { exact: true }));
@@ -216,7 +208,7 @@ describeConsole('a dashboard in the console', ({ service, open, at, api, show, m
     await expectSeen(number.getByText('1', { exact: true }));
     await expectSeen(button(page, 'Filters (1)'));
 
-    const { body: restricted } = await service().call('GET', `/api${there}/dashboards/${String(board['id'])}/`);
+    const { body: restricted } = await service().call('GET', `/api${there}/dashboards/${board.id}/`);
     expect(restricted).toMatchObject({
       restriction_level: 37,
       filters: {
@@ -299,8 +291,7 @@ describeConsole('a dashboard in the console', ({ service, open, at, api, show, m
   });
 
   test('shows both versions where somebody else was faster', async () => {
-    const { body } = await service().call('POST', api('/dashboards/'), { name: 'Before' });
-    const path = `/dashboards/${String(body['id'])}`;
+    const path = await made({ name: 'Before' });
     const { page } = await open(at(path));
     await button(page, 'Rename').click();
     await page.getByRole('textbox', { name: 'Name' }).fill('Mine');
@@ -744,11 +735,8 @@ describeConsole('a dashboard in the console', ({ service, open, at, api, show, m
     expect(await obstacles(page)).toEqual([]);
     expect(await page.getByText('No other insight matches.').count()).toBe(0);
 
-    const { body: key } = await service().call('POST', '/api/personal_api_keys/', {
-      label: 'Without insights',
-      scopes: ['dashboard:write', 'project:read'],
-    });
-    const writer = await open(at(path), { key: String(key['value']) });
+    const key = await service().newKey(['dashboard:write', 'project:read']);
+    const writer = await open(at(path), { key });
     const add = button(writer.page, 'Add insight').and(writer.page.locator('[aria-disabled=true]'));
     await expectSeen(add);
     expect(await add.getAttribute('aria-description')).toBe('Your key lacks the scope insight:read');
@@ -955,7 +943,7 @@ describeConsole('a dashboard in the console', ({ service, open, at, api, show, m
   });
 
   test('offers who only sees it nothing that changes it, and says why', async () => {
-    const key = await keyOfMember();
+    const key = await service().keyOf();
     const path = await made({ name: 'Theirs to see' });
     await service().call('PUT', `${api(path)}/access_controls/`, { access_level: 'viewer', organization_member: null });
     const { page, complaints } = await open(at(path), { key });
@@ -988,7 +976,7 @@ describeConsole('a dashboard in the console', ({ service, open, at, api, show, m
 
   test('is edited no longer by who has lost the right to edit it meanwhile', async () => {
     const path = await made({ name: 'Lost', tiles: [{ text: { body: 'A note' } }] });
-    const { page } = await open(at(path), { key: await keyOfMember() });
+    const { page } = await open(at(path), { key: await service().keyOf() });
     await button(page, 'Edit layout').click();
     await expectSeen(page.getByRole('button', { name: /^Remove/ }));
     await service().call('PUT', `${api(path)}/access_controls/`, { access_level: 'viewer', organization_member: null });
@@ -1001,7 +989,7 @@ describeConsole('a dashboard in the console', ({ service, open, at, api, show, m
 
   test('leaves it to who made it, admins and owners that only collaborators edit it, and says so', async () => {
     const path = await made({ name: 'Theirs to edit' });
-    const { page, complaints } = await open(at(path), { key: await keyOfMember() });
+    const { page, complaints } = await open(at(path), { key: await service().keyOf() });
     const dialog = page.getByRole('dialog', { name: 'Collaborators' });
     for (const access_level of ['editor', 'manager']) {
       await service().call('PUT', `${api(path)}/access_controls/`, { access_level, organization_member: null });
@@ -1016,20 +1004,20 @@ describeConsole('a dashboard in the console', ({ service, open, at, api, show, m
   });
 
   test('offers other days than those that it keeps, where these have nothing', async () => {
-    const { project, there } = await newProject('Kept');
+    const { project, there, madeThere } = await newProject('Kept');
     const old = { api_key: project['api_token'], event: '$pageview', distinct_id: 'ada' };
     await service().send({ ...old, timestamp: '2015-05-17T10:05:03Z' });
     await service().send({ ...old, event: 'paid' });
     const query = { kind: 'TrendsQuery', series: [{ kind: 'EventsNode', event: '$pageview' }] };
-    const { body: insight } = await service().call('POST', `/api${there}/insights/`, { name: 'Views', query });
-    const { body: board } = await service().call('POST', `/api${there}/dashboards/`, {
+    const insight = await madeThere('/insights/', { name: 'Views', query });
+    const board = await madeThere('/dashboards/', {
       name: 'Traffic',
       filters: { date_from: '-30d' },
-      tiles: [{ insight: insight['id'] }],
+      tiles: [{ insight: insight.id }],
     });
     const { page } = await open(`${there}/events`);
     for (const event of ['paid', '$pageview']) await expectSeen(row(page, 'Events', event));
-    await show(page, `${there}/dashboards/${String(board['id'])}`);
+    await show(page, `${there}/dashboards/${board.id}`);
     await expectSeen(page.getByRole('button', { name: /^Show / }));
     expect(await page.getByRole('button', { name: /^Show / }).textContent()).toBe('Show 17 May 2015');
   });

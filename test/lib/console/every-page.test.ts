@@ -6,7 +6,7 @@ import { obstacles } from '../../support/browser.ts';
 import { button, describeConsole, expectGone, expectSeen } from '../../support/console.ts';
 import { temporaryFolder } from '../../support/context.ts';
 
-describeConsole('every page of the console', ({ service, open, at, api }) => {
+describeConsole('every page of the console', ({ service, open, at, api, made }) => {
   /** A page of the console with something on it: its address, its title, and what is done there before it is looked at. */
   interface Looked {
     readonly path: string;
@@ -16,16 +16,15 @@ describeConsole('every page of the console', ({ service, open, at, api }) => {
 
   /** Makes one of everything, and returns every page of the console with it. */
   async function everyPage(): Promise<readonly Looked[]> {
-    const made = async (path: string, body: object): Promise<string> =>
-      String((await service().call('POST', path, body)).body['id']);
+    const idOf = async (list: string, body: object) => (await made(list, body)).id;
     const destination = { type: 'Folder', config: { path: temporaryFolder() } };
-    const one = await made(api('/batch_exports/'), { name: 'Files of one kind', interval: 'hour', destination });
-    const board = await made(api('/dashboards/'), { name: 'Web', use_template: 'WEBSITE_TRAFFIC' });
+    const one = await idOf('/batch_exports/', { name: 'Files of one kind', interval: 'hour', destination });
+    const board = await idOf('/dashboards/', { name: 'Web', use_template: 'WEBSITE_TRAFFIC' });
     const breakdowns = [
       { property: 'plan', type: 'event' },
       { property: 'lower(event)', type: 'hogql' },
     ];
-    const trend = await made(api('/insights/'), {
+    const trend = await idOf('/insights/', {
       name: 'Watched',
       query: {
         kind: 'TrendsQuery',
@@ -37,13 +36,13 @@ describeConsole('every page of the console', ({ service, open, at, api }) => {
         breakdownFilter: { breakdowns },
       },
     });
-    const alert = await made(api('/alerts/'), {
+    const alert = await idOf('/alerts/', {
       insight: Number(trend),
       name: 'A number that goes down',
       subscribed_users: [],
       threshold: { configuration: { type: 'absolute', bounds: { lower: 1_000_000 } } },
     });
-    const subscription = await made(api('/subscriptions/'), {
+    const subscription = await idOf('/subscriptions/', {
       insight: Number(trend),
       title: 'Every week',
       target_type: 'webhook',
@@ -51,7 +50,9 @@ describeConsole('every page of the console', ({ service, open, at, api }) => {
       frequency: 'weekly',
       start_date: '2030-01-01T08:30:00Z',
     });
-    const invite = await made('/api/organizations/@current/invites/', { email: 'cleo@example.com' });
+    const { body: invite } = await service().call('POST', '/api/organizations/@current/invites/', {
+      email: 'cleo@example.com',
+    });
     const person = '/persons/?search=a%20person%20with%20a%20page';
     await service().send({
       event: 'paid',
@@ -66,7 +67,7 @@ describeConsole('every page of the console', ({ service, open, at, api }) => {
       ...(act && { act }),
     });
     return [
-      { path: `/invites/${invite}`, title: 'Invitation' },
+      { path: `/invites/${String(invite['id'])}`, title: 'Invitation' },
       of('/home', 'Default project'),
       of('/dashboards', 'Dashboards'),
       of(`/dashboards/${board}`, 'Web'),

@@ -127,7 +127,7 @@ describeConsole('exports in the console', ({ service, open, at, api, made }) => 
       paused: true,
       destination: { type: 'Folder', config: { path: temporaryFolder() } },
     });
-    const path = `/exports/${String(one['id'])}`;
+    const path = `/exports/${one.id}`;
     const { page, complaints } = await open(at('/exports'));
     const end = Date.parse('2026-01-05T10:00:00Z');
     let newer = 0;
@@ -184,7 +184,7 @@ describeConsole('exports in the console', ({ service, open, at, api, made }) => 
       const error = isOlder ? 'Older.' : newest;
       const run = {
         id: error,
-        batch_export: one['id'],
+        batch_export: one.id,
         status: 'Failed',
         data_interval_start: '2015-05-17T10:00:00Z',
         data_interval_end: '2015-05-17T11:00:00Z',
@@ -196,7 +196,7 @@ describeConsole('exports in the console', ({ service, open, at, api, made }) => 
       };
       return asked.fulfill({ json: { next: isOlder ? null : `${service().address}/?cursor=more`, results: [run] } });
     });
-    await page.goto(`${service().address}/#${at(`/exports/${String(one['id'])}?tab=runs`)}`);
+    await page.goto(`${service().address}/#${at(`/exports/${one.id}?tab=runs`)}`);
     await expectSeen(row(page, 'Runs', 'Newer.'));
     expect(await button(page, 'Show the newest').count()).toBe(0);
     await button(page, 'Show more').click();
@@ -218,12 +218,12 @@ describeConsole('exports in the console', ({ service, open, at, api, made }) => 
       interval: 'hour',
       destination: { type: 'Folder', config: { path: temporaryFolder() } },
     });
-    const runs = api(`/batch_exports/${String(one['id'])}/runs/`);
+    const runs = api(`/batch_exports/${one.id}/runs/`);
     const { page } = await open(at('/exports'));
     const times = { data_interval_start: '2015-05-17T10:00:00Z', data_interval_end: '2015-05-17T11:00:00Z' };
     const run = {
       id: 'watched',
-      batch_export: one['id'],
+      batch_export: one.id,
       ...times,
       created_at: times.data_interval_end,
       backfill: null,
@@ -232,7 +232,7 @@ describeConsole('exports in the console', ({ service, open, at, api, made }) => 
     await page.route(`**${runs}watched/`, (route) =>
       route.fulfill({ json: { ...run, status, finished_at: null, latest_error: null, records_completed: 1 } }),
     );
-    await page.goto(`${service().address}/#${at(`/exports/${String(one['id'])}?tab=runs&status=Failed&run=watched`)}`);
+    await page.goto(`${service().address}/#${at(`/exports/${one.id}?tab=runs&status=Failed&run=watched`)}`);
     const detail = page.getByRole('dialog', { name: 'Run' });
     await expectSeen(detail.getByText('Running'));
     status = 'Completed';
@@ -260,8 +260,8 @@ describeConsole('exports in the console', ({ service, open, at, api, made }) => 
       interval: 'hour',
       destination: { type: 'Folder', config: { path: temporaryFolder() } },
     });
-    const path = `/batch_exports/${String(one['id'])}/`;
-    const { page } = await open(at(`/exports/${String(one['id'])}?tab=settings`));
+    const path = `/batch_exports/${one.id}/`;
+    const { page } = await open(at(`/exports/${one.id}?tab=settings`));
     const name = page.getByRole('textbox', { name: 'Name', exact: true });
     await name.fill('First');
     const release = await heldBack(page, `**${api(path)}`, (asked) => asked.method() === 'PATCH');
@@ -281,12 +281,12 @@ describeConsole('exports in the console', ({ service, open, at, api, made }) => 
     const { page } = await open(at('/exports'));
     const paths: string[] = [];
     for (const name of ['First', 'Second']) {
-      const { body } = await service().call('POST', api('/batch_exports/'), {
+      const { id } = await made('/batch_exports/', {
         name,
         interval: 'hour',
         destination: { type: 'Folder', config: { path: temporaryFolder() } },
       });
-      paths.push(`${service().address}/#${at(`/exports/${String(body['id'])}?tab=settings`)}`);
+      paths.push(`${service().address}/#${at(`/exports/${id}?tab=settings`)}`);
     }
     const [first = '', second = ''] = paths;
     const name = page.getByRole('textbox', { name: 'Name', exact: true });
@@ -305,12 +305,12 @@ describeConsole('exports in the console', ({ service, open, at, api, made }) => 
   });
 
   test('is paused and goes on beside settings that are not saved, and nobody else is blamed', async () => {
-    const { body: made } = await service().call('POST', api('/batch_exports/'), {
+    const held = await made('/batch_exports/', {
       name: 'Held',
       interval: 'hour',
       destination: { type: 'Folder', config: { path: temporaryFolder() } },
     });
-    const path = `/exports/${String(made['id'])}`;
+    const path = `/exports/${held.id}`;
     const { page, complaints } = await open(at(`${path}?tab=settings`));
     const name = page.getByRole('textbox', { name: 'Name', exact: true });
     const notice = page.getByRole('dialog', { name: 'Somebody else has changed it' });
@@ -322,7 +322,7 @@ describeConsole('exports in the console', ({ service, open, at, api, made }) => 
     await button(page, 'Save').click();
     await expectSeen(page.getByRole('heading', { name: 'Held for now' }));
     expect(await notice.count()).toBe(0);
-    const one = `${api('/batch_exports/')}${String(made['id'])}/`;
+    const one = `${api('/batch_exports/')}${held.id}/`;
     expect((await service().call('GET', one)).body).toMatchObject({ name: 'Held for now', paused: true });
     expect(complaints).toEqual([]);
 
@@ -346,13 +346,13 @@ describeConsole('exports in the console', ({ service, open, at, api, made }) => 
   });
 
   test('changes an export without its secrets, and shows both versions where somebody else was faster', async () => {
-    const { body: made } = await service().call('POST', api('/batch_exports/'), {
+    const told = await made('/batch_exports/', {
       name: 'Told',
       interval: 'hour',
       destination: { type: 'HTTP', config: { url: 'https://events.example.com/batch/', token: 'phc_receiver' } },
     });
-    const path = `/exports/${String(made['id'])}`;
-    const kept = async () => (await service().call('GET', `${api('/batch_exports/')}${String(made['id'])}/`)).body;
+    const path = `/exports/${told.id}`;
+    const kept = async () => (await service().call('GET', `${api('/batch_exports/')}${told.id}/`)).body;
     const { page } = await open(at(`${path}?tab=settings`));
     const field = (name: string): Locator => page.getByRole('textbox', { name, exact: true });
     await field('Name').fill('Told daily');
@@ -376,7 +376,7 @@ describeConsole('exports in the console', ({ service, open, at, api, made }) => 
     await expectSeen(page.getByText("'hogql_query' is not supported for HTTP"));
     await page.getByRole('textbox', { name: 'HogQL' }).fill('');
     await page.getByRole('switch', { name: 'Tell failures to nobody' }).press('Space');
-    await service().call('PATCH', `${api('/batch_exports/')}${String(made['id'])}/`, { name: 'Theirs' });
+    await service().call('PATCH', `${api('/batch_exports/')}${told.id}/`, { name: 'Theirs' });
     await button(page, 'Save').click();
     const notice = page.getByRole('dialog', { name: 'Somebody else has changed it' });
     await expectSeen(notice.getByText('https://other.example.com/batch/'));
@@ -404,7 +404,7 @@ describeConsole('exports in the console', ({ service, open, at, api, made }) => 
     await expectSeen(page.getByText('No export matches.'));
     await page.getByRole('textbox', { name: 'Search' }).fill('OLD');
     const backfill = (start_at: string, end_at: string) =>
-      made(`/batch_exports/${String(one['id'])}/backfill/`, { start_at, end_at });
+      made(`/batch_exports/${one.id}/backfill/`, { start_at, end_at });
     await backfill('2015-05-15T10:00:00Z', '2015-05-15T11:00:00Z');
     await backfill('2015-05-17T10:00:00Z', '2015-05-17T14:00:00Z');
     const listed = row(page, 'Exports', 'Old hours');

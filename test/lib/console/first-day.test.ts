@@ -6,7 +6,6 @@ import { promisify } from 'node:util';
 import type { Locator, Page } from 'playwright-core';
 import { describeConsole } from '../../support/console.ts';
 import { temporaryFolder } from '../../support/context.ts';
-import { run } from '../../support/local-service.ts';
 import { describeOnPostgres, newDatabase } from '../../support/postgres.ts';
 
 /** What the customer has from before: three payments of a morning. */
@@ -17,7 +16,7 @@ const HISTORY = ['10:05', '10:20', '10:40'].map((time, n) =>
 describeOnPostgres('somebody new', () => {
   describeConsole('with a browser', ({ service, open }) => {
     test('sends an event, draws and shares a chart, exports to PostgreSQL, mends what fails, and brings others in', async () => {
-      const { project, home } = service();
+      const { project } = service();
       const database = await newDatabase();
       await database.sql('CREATE SCHEMA reports');
 
@@ -39,10 +38,7 @@ describeOnPostgres('somebody new', () => {
       // What there was before is imported.
       const history = join(temporaryFolder(), 'history.jsonl');
       writeFileSync(history, HISTORY.join('\n'));
-      const imported = await run('infra/local/admin.ts', ['import', '--project', project, history], {
-        WORKSPACE_HOME: home,
-      });
-      expect(imported.code).toBe(0);
+      expect((await service().admin('import', '--project', project, history)).code).toBe(0);
 
       // Makes a dashboard and a chart on it, and shares it.
       await link('Dashboards').click();

@@ -16,21 +16,20 @@ import {
   whileWritten,
 } from '../../support/console.ts';
 import { temporaryFolder } from '../../support/context.ts';
-import { run } from '../../support/local-service.ts';
 
 describeConsole('insights in the console', ({ service, open, at, api, show, made, read, newProject }) => {
   const trend = (name: string) =>
     made('/insights/', { name, query: { kind: 'TrendsQuery', series: [{ kind: 'EventsNode', event: 'paid' }] } });
   const alertOn = (insight: Readonly<Record<string, unknown>>) =>
     made('/alerts/', {
-      insight: insight['id'],
+      insight: insight.id,
       name: 'Few',
       subscribed_users: [],
       threshold: { configuration: { type: 'absolute', bounds: { lower: 100 } } },
     });
   const subscriptionTo = (insight: Readonly<Record<string, unknown>>) =>
     made('/subscriptions/', {
-      insight: insight['id'],
+      insight: insight.id,
       title: 'Weekly',
       target_type: 'webhook',
       target_value: 'https://hooks.example.com/reports',
@@ -85,7 +84,7 @@ describeConsole('insights in the console', ({ service, open, at, api, show, made
     await write("SELECT count() AS orders FROM events WHERE event = 'ordered'");
     await expectSeen(page.locator('figure').getByRole('columnheader', { name: 'orders' }));
 
-    await show(page, at(`/dashboards/${String(board['id'])}`));
+    await show(page, at(`/dashboards/${board.id}`));
     // What was asked in HogQL is not kept.
     await button(page, 'Leave').click();
     await expectSeen(page.getByRole('region', { name: 'Orders' }).locator('figure'));
@@ -134,11 +133,11 @@ describeConsole('insights in the console', ({ service, open, at, api, show, made
   });
 
   test('finds a dashboard among many by a part of its name, and names it where it is chosen', async () => {
-    const { there } = await newProject('Many');
+    const { there, madeThere } = await newProject('Many');
     const names = [...Array.from({ length: 25 }, (_, index) => `Board ${index + 10}`), 'Zebras'];
-    for (const name of names) await service().call('POST', `/api${there}/dashboards/`, { name });
-    const { body: kept } = await service().call('POST', `/api${there}/insights/`, { name: 'On one of many' });
-    const { page } = await open(`${there}/insights/${String(kept['id'])}`);
+    for (const name of names) await madeThere('/dashboards/', { name });
+    const kept = await madeThere('/insights/', { name: 'On one of many' });
+    const { page } = await open(`${there}/insights/${kept.id}`);
     const boards = page.getByRole('combobox', { name: 'On dashboards' });
     await boards.fill('zeb');
     await page.getByRole('option', { name: 'Zebras' }).click();
@@ -163,9 +162,7 @@ describeConsole('insights in the console', ({ service, open, at, api, show, made
     const history = join(temporaryFolder(), 'history.jsonl');
     const past = (event: string, timestamp: string) => JSON.stringify({ event, distinct_id: 'ada', timestamp });
     writeFileSync(history, [past('older', '2014-05-17T10:00:00Z'), past('bought', '2015-05-17T10:00:00Z')].join('\n'));
-    const home = { WORKSPACE_HOME: service().home };
-    const imported = await run('infra/local/admin.ts', ['import', '--project', String(project['id']), history], home);
-    expect(imported.code).toBe(0);
+    expect((await service().admin('import', '--project', String(project.id), history)).code).toBe(0);
     await service().send({ api_key: project['api_token'], event: 'paid', distinct_id: 'ada' });
     const { page, complaints } = await open(`${there}/events`);
     await expectSeen(row(page, 'Events', 'paid'));
@@ -202,9 +199,7 @@ describeConsole('insights in the console', ({ service, open, at, api, show, made
       history,
       [bought('ada', 'pro', 'GB'), bought('bob', 'pro', 'US'), bought('cleo', 'free', 'US')].join('\n'),
     );
-    const home = { WORKSPACE_HOME: service().home };
-    const imported = await run('infra/local/admin.ts', ['import', '--project', String(project['id']), history], home);
-    expect(imported.code).toBe(0);
+    expect((await service().admin('import', '--project', String(project.id), history)).code).toBe(0);
     const { page, complaints } = await open(`${there}/insights/new`);
     const box = (name: string): Locator => page.getByRole('combobox', { name, exact: true });
     const choose = async (name: string, option: string | RegExp): Promise<void> => {
@@ -400,7 +395,7 @@ describeConsole('insights in the console', ({ service, open, at, api, show, made
   test('keeps the name of an insight that another client made without a property, and not what is wrong with it once more', async () => {
     const series = [{ kind: 'EventsNode', event: 'paid', math: 'sum' }];
     const insight = await made('/insights/', { name: 'Half', query: { kind: 'TrendsQuery', series } });
-    const { page } = await open(at(`/insights/${String(insight['id'])}`));
+    const { page } = await open(at(`/insights/${insight.id}`));
     await expectSeen(page.getByText('Choose a property', { exact: true }));
     await expectSeen(button(page, 'Save as new').and(page.locator(':disabled')));
     await page.getByRole('textbox', { name: 'Name' }).fill('Whole');
@@ -413,8 +408,8 @@ describeConsole('insights in the console', ({ service, open, at, api, show, made
   test('keeps what is in the form as a new insight, with a formula and the period before, and leaves the first as it was', async () => {
     const board = await made('/dashboards/', { name: 'Of the first' });
     const query = { kind: 'TrendsQuery', series: [{ kind: 'EventsNode', event: 'paid' }] };
-    const first = await made('/insights/', { name: 'Base', query, dashboards: [board['id']] });
-    const { page, complaints } = await open(at(`/insights/${String(first['id'])}`));
+    const first = await made('/insights/', { name: 'Base', query, dashboards: [board.id] });
+    const { page, complaints } = await open(at(`/insights/${first.id}`));
     const formula = page.getByRole('textbox', { name: 'Formula' });
     await formula.fill('A / / A');
     await expectSeen(page.getByText('The formula cannot be read (line 1, column 5)'));
@@ -435,9 +430,9 @@ describeConsole('insights in the console', ({ service, open, at, api, show, made
     await button(page, 'Save as new').click();
     await expectSeen(page.getByRole('heading', { name: 'Base (copy)' }));
     const copy = page.url().split('/').at(-1) ?? '';
-    expect(copy).not.toBe(String(first['id']));
+    expect(copy).not.toBe(String(first.id));
     const kept = async (id: unknown) => read(`/insights/${String(id)}`);
-    expect(await kept(first['id'])).toMatchObject({ name: 'Base', query });
+    expect(await kept(first.id)).toMatchObject({ name: 'Base', query });
     expect(await kept(copy)).toMatchObject({
       dashboards: [],
       query: { source: { compareFilter: { compare: true }, trendsFilter: { formula: 'A / 2' } } },
@@ -456,18 +451,18 @@ describeConsole('insights in the console', ({ service, open, at, api, show, made
       trendsFilter,
     });
     const alone = await made('/insights/', { name: 'Alone', query: trend({ formulas: ['A / / A'] }) });
-    const { page } = await open(at(`/insights/${String(alone['id'])}`));
+    const { page } = await open(at(`/insights/${alone.id}`));
     const fault = page.getByText('The formula cannot be read (line 1, column 5)');
     const formula = page.getByRole('textbox', { name: 'Formula' });
     await expectSeen(fault);
     await expectSeen(formula.and(page.locator('[aria-invalid=true]')));
     const several = await made('/insights/', { name: 'Several', query: trend({ formulas: ['A', 'A / / A'] }) });
-    const { page: other } = await open(at(`/insights/${String(several['id'])}`));
+    const { page: other } = await open(at(`/insights/${several.id}`));
     await expectSeen(other.getByRole('alert').filter({ hasText: 'The formula cannot be read (line 1, column 5)' }));
     await expectSeen(other.getByText('query__trendsFilter__formulas__1'));
     const nodes = [{ formula: 'A' }, { formula: 'A / / A' }];
     const named = await made('/insights/', { name: 'Named', query: trend({ formulaNodes: nodes }) });
-    const { page: last } = await open(at(`/insights/${String(named['id'])}`));
+    const { page: last } = await open(at(`/insights/${named.id}`));
     await expectSeen(last.getByText('query__trendsFilter__formulaNodes__1__formula'));
   });
 
@@ -607,7 +602,7 @@ describeConsole('insights in the console', ({ service, open, at, api, show, made
 
   test('keeps what is written while it is being saved', async () => {
     const insight = await trend('Slowly');
-    const path = `/insights/${String(insight['id'])}`;
+    const path = `/insights/${insight.id}`;
     const { page } = await open(at(path));
     const event = page.getByRole('combobox', { name: 'Event 1' });
     const name = page.getByRole('textbox', { name: 'Name' });
@@ -664,7 +659,7 @@ describeConsole('insights in the console', ({ service, open, at, api, show, made
 
   test('shows the HogQL of somebody else where only the name is written over theirs', async () => {
     const insight = await made('/insights/', { name: 'Rows', query: { kind: 'HogQLQuery', query: 'SELECT 1' } });
-    const path = `/insights/${String(insight['id'])}`;
+    const path = `/insights/${insight.id}`;
     const { page } = await open(at(path));
     const editor = page.getByRole('textbox', { name: 'HogQL query' });
     await expectSeen(editor);
@@ -687,7 +682,7 @@ describeConsole('insights in the console', ({ service, open, at, api, show, made
       trendsFilter: { display: 'ActionsLineGraph' },
     };
     const insight = await made('/insights/', { name: 'All', query: { kind: 'InsightVizNode', source } });
-    const path = `/insights/${String(insight['id'])}`;
+    const path = `/insights/${insight.id}`;
     const { page } = await open(at(path));
     await expectSeen(page.getByRole('combobox', { name: 'Event 1' }));
     await page.getByRole('textbox', { name: 'Name' }).fill('Mine');
@@ -794,7 +789,7 @@ describeConsole('insights in the console', ({ service, open, at, api, show, made
   });
 
   test('asks also on a pasted page that was loaded again, and leaves it the address of who stays', async () => {
-    const path = at(`/insights/${String((await trend('Reloaded'))['id'])}`);
+    const path = at(`/insights/${(await trend('Reloaded')).id}`);
     const { page } = await open(at('/events'));
     const paste = (pasted: string) => page.goto(`${service().address}/#${pasted}`);
     await paste(at('/persons'));
@@ -836,7 +831,7 @@ describeConsole('insights in the console', ({ service, open, at, api, show, made
   });
 
   test('shows an insight as it is now, though it was read before', async () => {
-    const path = `/insights/${String((await trend('Seen'))['id'])}`;
+    const path = `/insights/${(await trend('Seen')).id}`;
     const { page } = await open(at(path));
     await expectSeen(page.getByRole('heading', { name: 'Seen' }));
     await page.getByRole('link', { name: 'Dashboards' }).click();
@@ -881,7 +876,7 @@ describeConsole('insights in the console', ({ service, open, at, api, show, made
         .click();
     await undo('Money in is deleted.');
     await expectSeen(row(page, 'Insights', 'Money in'));
-    await show(page, at(`/dashboards/${String(board['id'])}`));
+    await show(page, at(`/dashboards/${board.id}`));
     await expectSeen(page.getByRole('region', { name: 'Money in' }));
     await button(page, 'Delete').click();
     await button(page.getByRole('dialog'), 'Delete').click();
@@ -909,11 +904,11 @@ describeConsole('insights in the console', ({ service, open, at, api, show, made
   });
 
   test('watches the number of an insight: an alert is made, looks at once, is changed, disabled and deleted', async () => {
-    const { body: insight } = await service().call('POST', api('/insights/'), {
+    const insight = await made('/insights/', {
       name: HOSTILE,
       query: { kind: 'TrendsQuery', series: [{ kind: 'EventsNode', event: 'never' }] },
     });
-    const { page, complaints } = await open(at(`/insights/${String(insight['id'])}`));
+    const { page, complaints } = await open(at(`/insights/${insight.id}`));
     await page.getByRole('main').getByRole('link', { name: 'Alerts' }).click();
     await expectSeen(page.getByRole('heading', { name: `Alerts of ${HOSTILE}` }));
     await expectSeen(page.getByText('No alerts yet.'));
@@ -985,13 +980,13 @@ describeConsole('insights in the console', ({ service, open, at, api, show, made
     await expectSeen(row(page, 'Events', 'grown').nth(4));
     const query = { kind: 'TrendsQuery', series: [{ kind: 'EventsNode', event: 'grown' }] };
     const alert = await made('/alerts/', {
-      insight: (await made('/insights/', { name: 'Grown', query }))['id'],
+      insight: (await made('/insights/', { name: 'Grown', query })).id,
       name: 'Grows',
       subscribed_users: [],
       condition: { type: 'relative_increase' },
       threshold: { configuration: { type: 'percentage', bounds: { upper: 0.2 } } },
     });
-    await show(page, at(`/alerts/${String(alert['id'])}`));
+    await show(page, at(`/alerts/${alert.id}`));
     await expectSeen(row(page, 'Alert', 'Its increase is above 20 percent'));
     await expectSeen(row(page, 'Checks', 'Firing').getByText('50 percent', { exact: true }));
     await expectSeen(row(page, 'Alert', 'Number').getByText('50 percent', { exact: true }));
@@ -1001,7 +996,7 @@ describeConsole('insights in the console', ({ service, open, at, api, show, made
     // What is found between small bounds is no zero.
     const sum = { ...query, series: [{ ...query.series[0], math: 'sum', math_property: 'share' }] };
     await made('/alerts/', {
-      insight: (await made('/insights/', { name: 'Shares', query: sum }))['id'],
+      insight: (await made('/insights/', { name: 'Shares', query: sum })).id,
       name: 'Small',
       subscribed_users: [],
       threshold: { configuration: { type: 'absolute', bounds: { upper: 0.0003 } } },
@@ -1014,9 +1009,9 @@ describeConsole('insights in the console', ({ service, open, at, api, show, made
     const insight = await trend('Sent alone');
     const board = await made('/dashboards/', {
       name: HOSTILE,
-      tiles: [{ insight: insight['id'] }],
+      tiles: [{ insight: insight.id }],
     });
-    const { page, complaints } = await open(at(`/dashboards/${String(board['id'])}`));
+    const { page, complaints } = await open(at(`/dashboards/${board.id}`));
     await page.getByRole('main').getByRole('link', { name: 'Subscriptions' }).click();
     await expectSeen(page.getByRole('heading', { name: `Subscriptions of ${HOSTILE}` }));
     await expectSeen(page.getByText('No subscriptions yet.'));
@@ -1051,7 +1046,7 @@ describeConsole('insights in the console', ({ service, open, at, api, show, made
       target_type: 'slack',
       bysetpos: -1,
       start_date: '2030-01-01T08:30:00Z',
-      dashboard_export_insights: [insight['id']],
+      dashboard_export_insights: [insight.id],
     });
 
     await button(page, 'Edit').click();
@@ -1080,7 +1075,7 @@ describeConsole('insights in the console', ({ service, open, at, api, show, made
 
   test('tells times of a subscription by the clock of the project, which says what a Monday is', async () => {
     const insight = await trend('Mondays');
-    const { page } = await open(at(`/subscriptions?insight=${String(insight['id'])}`), {
+    const { page } = await open(at(`/subscriptions?insight=${insight.id}`), {
       timezoneId: 'Pacific/Auckland',
     });
     await button(page, 'New subscription').click();
@@ -1093,7 +1088,7 @@ describeConsole('insights in the console', ({ service, open, at, api, show, made
     await button(dialog, 'Make the subscription').click();
     await button(page, 'Edit').click();
     expect(await from.inputValue()).toBe('2030-01-07T09:00');
-    const { body } = await service().call('GET', `${api('/subscriptions/')}?insight=${String(insight['id'])}`);
+    const { body } = await service().call('GET', `${api('/subscriptions/')}?insight=${insight.id}`);
     expect(body['results']).toMatchObject([
       { start_date: '2030-01-07T09:00:00Z', until_date: '2030-03-04T09:00:00Z', byweekday: ['monday'] },
     ]);
@@ -1102,7 +1097,7 @@ describeConsole('insights in the console', ({ service, open, at, api, show, made
   test('shows both versions where somebody else has switched an alert or a subscription meanwhile', async () => {
     const insight = await trend('Watched');
     const alert = await alertOn(insight);
-    const path = `/alerts/${String(alert['id'])}`;
+    const path = `/alerts/${alert.id}`;
     const { page } = await open(at(path));
     const notice = page.getByRole('dialog', { name: 'Somebody else has changed it' });
     await asBefore(page, `${api(path)}/`);
@@ -1120,7 +1115,7 @@ describeConsole('insights in the console', ({ service, open, at, api, show, made
     expect(await read(path)).toMatchObject({ name: 'Fewest', enabled: true });
 
     const subscription = await subscriptionTo(insight);
-    const sent = `/subscriptions/${String(subscription['id'])}`;
+    const sent = `/subscriptions/${subscription.id}`;
     await show(page, at(sent));
     await expectSeen(page.getByRole('heading', { name: 'Weekly' }));
     await asBefore(page, `${api(sent)}/`);
@@ -1138,8 +1133,8 @@ describeConsole('insights in the console', ({ service, open, at, api, show, made
     const subscription = await subscriptionTo(insight);
     const { page } = await open(at('/home'));
     for (const [path, field] of [
-      [`/alerts/${String(alert['id'])}`, 'Name'],
-      [`/subscriptions/${String(subscription['id'])}`, 'Title'],
+      [`/alerts/${alert.id}`, 'Name'],
+      [`/subscriptions/${subscription.id}`, 'Title'],
     ] as const) {
       await show(page, at(path));
       const release = await heldBack(page, `**${api(path)}/`, (one) => one.postData()?.includes('enabled') ?? false);
@@ -1159,7 +1154,7 @@ describeConsole('insights in the console', ({ service, open, at, api, show, made
     const { page } = await open(at('/home'));
     const links = [
       [`/insights/${String(insight['short_id'])}`, 'Linked question'],
-      [`/dashboard/${String(board['id'])}`, 'Linked board'],
+      [`/dashboard/${board.id}`, 'Linked board'],
     ] as const;
     for (const [link, name] of links) {
       await page.goto(`${service().address}/project/${service().project}${link}`);

@@ -12,7 +12,6 @@ import {
   row,
   whileWritten,
 } from '../../support/console.ts';
-import { run } from '../../support/local-service.ts';
 
 describeConsole('the organization in the console', ({ service, open, at, api }) => {
   test('invites somebody, whose link opens a page that accepts', async () => {
@@ -40,20 +39,15 @@ describeConsole('the organization in the console', ({ service, open, at, api }) 
     expect(await obstacles(page)).toEqual([]);
 
     // Who is not signed in sees what it is to, and signs in there.
-    const home = { WORKSPACE_HOME: service().home };
-    await run('infra/local/admin.ts', ['user', 'create', '--email', 'bea@example.com'], home);
-    const made = await run(
-      'infra/local/admin.ts',
-      ['key', 'create', '--email', 'bea@example.com', '--label', 'Own', '--scopes', '*'],
-      home,
-    );
+    await service().admin('user', 'create', '--email', 'bea@example.com');
+    const key = await service().keyOf('bea@example.com');
     await button(page, 'Sign in as somebody else').click();
     await expectSeen(facts);
     await expectSeen(page.getByRole('heading', { name: 'Sign in to accept' }));
     await expectSeen(page.getByText('ask whoever runs the service to make you a user with this address, and a key.'));
     expect(await page.getByText('The first start of the service').count()).toBe(0);
     expect(await obstacles(page)).toEqual([]);
-    await page.getByRole('textbox', { name: 'Personal API key' }).fill(String(/phx_\w+/.exec(made.out)));
+    await page.getByRole('textbox', { name: 'Personal API key' }).fill(key);
     await button(page, 'Sign in').click();
     await expectSeen(page.getByText('You accept as bea@example.com.'));
     await button(page, 'Accept').click();
@@ -124,15 +118,9 @@ describeConsole('the organization in the console', ({ service, open, at, api }) 
   });
 
   test('leads to a project of any organization, to that of an accepted invitation, and lets one be made where there is none', async () => {
-    const home = { WORKSPACE_HOME: service().home };
     const email = 'eve@example.com';
-    await run('infra/local/admin.ts', ['user', 'create', '--email', email], home);
-    const made = await run(
-      'infra/local/admin.ts',
-      ['key', 'create', '--email', email, '--label', 'Own', '--scopes', '*'],
-      home,
-    );
-    const key = String(/phx_\w+/.exec(made.out));
+    await service().admin('user', 'create', '--email', email);
+    const key = await service().keyOf(email);
     const organization = async (name: string) => {
       const { body } = await service().call('POST', '/api/organizations/', { name }, key);
       const { id, projects } = body as unknown as { id: string; projects: { id: number }[] };
@@ -229,9 +217,7 @@ describeConsole('the organization in the console', ({ service, open, at, api }) 
   test('says to a member what admins and owners alone may do, and does not let them try', async () => {
     const sent = { target_email: 'dan@example.com', level: 1 };
     await service().call('POST', '/api/organizations/@current/invites/', sent);
-    const words = ['key', 'create', '--email', 'member@example.com', '--label', 'Own', '--scopes', '*'];
-    const { out } = await run('infra/local/admin.ts', words, { WORKSPACE_HOME: service().home });
-    const { page } = await open(at('/people'), { key: String(/phx_\w+/.exec(out)) });
+    const { page } = await open(at('/people'), { key: await service().keyOf() });
     const admins = 'Only admins and owners of the organization may do it';
     const why = async (one: Locator): Promise<string | null> => {
       await expectSeen(one.and(page.locator('[aria-disabled=true]')));
@@ -272,15 +258,15 @@ describeConsole('the organization in the console', ({ service, open, at, api }) 
   });
 
   test('stays signed in, in all tabs, with the new value of the key that somebody has signed in with', async () => {
-    const { body } = await service().call('POST', '/api/personal_api_keys/', { label: 'Own', scopes: ['*'] });
-    const { page } = await open(at('/keys'), { key: String(body['value']) });
+    const key = await service().newKey();
+    const { page } = await open(at('/keys'), { key });
     await page.evaluate("localStorage.setItem('workspace-key', sessionStorage.getItem('workspace-key'))");
     const other = await page.context().newPage();
     for (const tab of [page, other]) await tab.goto(`${service().address}/?remembered#${at('/keys')}`);
     await button(row(page, 'Keys', 'Own (this one)'), 'Roll').click();
     await button(page.getByRole('dialog'), 'Roll').click();
     const value = String(await page.getByText(/^phx_\w{20,}$/).textContent());
-    expect(value).not.toBe(body['value']);
+    expect(value).not.toBe(key);
     for (const tab of [page, other]) {
       await tab.getByRole('link', { name: 'Exports' }).click();
       await expectSeen(tab.getByText('No exports yet.'));
@@ -290,11 +276,8 @@ describeConsole('the organization in the console', ({ service, open, at, api }) 
   });
 
   test('says to a key that may not see the project what it lacks, where people and what they did would be', async () => {
-    const { body } = await service().call('POST', '/api/personal_api_keys/', {
-      label: 'Members only',
-      scopes: ['organization_member:read', 'activity_log:read'],
-    });
-    const { page } = await open(at('/people'), { key: String(body['value']) });
+    const key = await service().newKey(['organization_member:read', 'activity_log:read']);
+    const { page } = await open(at('/people'), { key });
     for (const name of ['Activity log', 'People']) {
       await page.getByRole('link', { name }).click();
       await expectSeen(page.getByRole('heading', { name, level: 1 }));
