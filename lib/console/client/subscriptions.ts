@@ -17,6 +17,18 @@ export interface Subject {
   readonly insight?: number;
 }
 
+/** Returns what a subscription sends, or an address names: a dashboard, an insight, or nothing. */
+export function subjectOf({
+  dashboard,
+  insight,
+}: {
+  readonly dashboard?: unknown;
+  readonly insight?: unknown;
+}): Subject {
+  if (dashboard != null) return { dashboard: Number(dashboard) };
+  return insight == null ? {} : { insight: Number(insight) };
+}
+
 /** Returns a page of subscriptions, of a dashboard, an insight, or all. */
 export function useSubscriptions(project: string, subject: Subject, page: number, search: string) {
   const query = { ...subject, ...rowsOfPage(page, search) };

@@ -3,9 +3,9 @@ import { useQuery } from '@tanstack/react-query';
 import type { Versioned } from '../client/api.ts';
 import { live } from '../client/polling.ts';
 import {
-  type Subject,
   type Subscription,
   type SubscriptionChange,
+  subjectOf,
   subscriptionAt,
   subscriptionValues,
   useZone,
@@ -35,12 +35,6 @@ export default function SubscriptionPage() {
   if (asked.data === undefined || zone === undefined) return <AwaitedPage title="Subscription" asked={asked} />;
   return <SubscriptionView project={project} seen={asked.data} zone={zone} />;
 }
-
-/** Returns what it sends. */
-const subjectOf = ({ dashboard, insight }: Subscription): Subject => ({
-  ...(dashboard === null ? {} : { dashboard }),
-  ...(insight === null ? {} : { insight }),
-});
 
 interface SubscriptionViewProps {
   readonly project: string;

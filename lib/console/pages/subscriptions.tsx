@@ -2,7 +2,14 @@ import { Group, Stack, Text } from '@mantine/core';
 import { answered, api } from '../client/api.ts';
 import type { Option } from '../client/json.ts';
 import { asNumbered } from '../client/paged.ts';
-import { newSubscription, type Subject, sentSubscription, useSubscriptions, useZone } from '../client/subscriptions.ts';
+import {
+  newSubscription,
+  type Subject,
+  sentSubscription,
+  subjectOf,
+  useSubscriptions,
+  useZone,
+} from '../client/subscriptions.ts';
 import { useNavigateFromHere, usePage, useParam, useView } from '../parts/address.ts';
 import { FormDialog } from '../parts/form-dialog.tsx';
 import { Instant } from '../parts/instant.tsx';
@@ -14,12 +21,6 @@ import { useSubject } from '../parts/subscriptions/subject.ts';
 import { SubscriptionFields } from '../parts/subscriptions/subscription-fields.tsx';
 import { SubscriptionState } from '../parts/subscriptions/subscription-state.tsx';
 import { To } from '../parts/to.tsx';
-
-/** Returns what the address names: a dashboard, an insight, or nothing. */
-function subjectOf({ dashboard, insight }: Readonly<Record<string, string | undefined>>): Subject {
-  if (dashboard !== undefined) return { dashboard: Number(dashboard) };
-  return insight === undefined ? {} : { insight: Number(insight) };
-}
 
 /** Subscriptions: all, or those of the dashboard or insight that the address names. */
 export default function Subscriptions() {
