@@ -12,16 +12,14 @@ export function useSubmission() {
     /** Why the last attempt failed; null: it did not. */
     error,
     forget: () => setError(null),
-    /** Returns whether it was done; if it was not, `error` says why. */
-    attempt: async (act: () => Promise<unknown>): Promise<boolean> => {
+    /** Does it; where it is refused, `error` says why. */
+    attempt: async (act: () => Promise<unknown>): Promise<void> => {
       setBusy(true);
       setError(null);
       try {
         await act();
-        return true;
       } catch (problem) {
         setError(problem);
-        return false;
       } finally {
         setBusy(false);
       }

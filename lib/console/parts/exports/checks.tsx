@@ -14,7 +14,7 @@ interface ChecksProps {
   /** Runs the step with this number, from 0. */
   readonly run: (step: number) => Promise<Step>;
   /** Does what may be refused, and shows why. */
-  readonly attempt: (act: () => Promise<unknown>) => Promise<boolean>;
+  readonly attempt: (act: () => Promise<unknown>) => Promise<void>;
 }
 
 /** Tries a destination, one step after another; those after one that failed would say nothing new. */
