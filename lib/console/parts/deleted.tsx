@@ -1,7 +1,5 @@
 import { Text } from '@mantine/core';
 import { ActButton } from './act-button.tsx';
-import { tell } from './problem.tsx';
-import { useRenew } from './renew.ts';
 import { To } from './to.tsx';
 
 interface RowNameProps {
@@ -29,17 +27,8 @@ interface RestoreButtonProps {
 
 /** Brings back what was deleted. */
 function RestoreButton({ scope, name, restore, lists }: RestoreButtonProps) {
-  const renew = useRenew();
-  const act = async (): Promise<void> => {
-    try {
-      await restore();
-      tell(`${name} is back.`);
-    } finally {
-      await renew(...lists);
-    }
-  };
   return (
-    <ActButton scope={scope} act={act}>
+    <ActButton scope={scope} act={restore} done={`${name} is back.`} renews={lists}>
       Restore
     </ActButton>
   );

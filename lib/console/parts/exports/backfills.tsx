@@ -69,20 +69,13 @@ function BackfillProgress({ one }: { readonly one: Backfill }) {
 }
 
 function CancelBackfill({ project, one }: { readonly project: string; readonly one: Backfill }) {
-  const renew = useRenew();
-  const cancel = async (): Promise<void> => {
-    const path = { project_id: project, id: one.batch_export, backfill_id: one.id };
-    try {
-      await answered(
-        api.POST('/api/projects/{project_id}/batch_exports/{id}/backfills/{backfill_id}/cancel/', { params: { path } }),
-      );
-      tell('The backfill is cancelled.');
-    } finally {
-      await renew('backfills');
-    }
-  };
+  const path = { project_id: project, id: one.batch_export, backfill_id: one.id };
+  const cancel = () =>
+    answered(
+      api.POST('/api/projects/{project_id}/batch_exports/{id}/backfills/{backfill_id}/cancel/', { params: { path } }),
+    );
   return (
-    <ActButton scope="batch_export:write" act={cancel}>
+    <ActButton scope="batch_export:write" act={cancel} done="The backfill is cancelled." renews={['backfills']}>
       Cancel
     </ActButton>
   );

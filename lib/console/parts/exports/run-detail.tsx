@@ -4,8 +4,7 @@ import { isOpen, type Run, useRun } from '../../client/exports.ts';
 import { ActButton } from '../act-button.tsx';
 import { Facts } from '../facts.tsx';
 import { Instant, UtcRange } from '../instant.tsx';
-import { Awaited, tell } from '../problem.tsx';
-import { useRenew } from '../renew.ts';
+import { Awaited } from '../problem.tsx';
 import { StatusBadge } from '../status.tsx';
 import { To } from '../to.tsx';
 
@@ -63,7 +62,6 @@ export const rowsOf = ({ records_completed, records_total_count }: Run): string 
 
 /** Cancels a run, or runs its interval again. */
 export function RunAction({ project, run }: { readonly project: string; readonly run: Run }) {
-  const renew = useRenew();
   const params = { path: { project_id: project, id: run.batch_export, run_id: run.id } };
   const [label, done, request] = isOpen(run)
     ? ([
@@ -76,17 +74,14 @@ export function RunAction({ project, run }: { readonly project: string; readonly
         'The interval runs again.',
         () => api.POST('/api/projects/{project_id}/batch_exports/{id}/runs/{run_id}/retry/', { params }),
       ] as const);
-  const act = async (): Promise<void> => {
-    try {
-      await answered<unknown>(request());
-      tell(done);
-    } finally {
-      // A retry is a backfill of one interval.
-      await renew('runs', 'backfills');
-    }
-  };
   return (
-    <ActButton scope="batch_export:write" act={act}>
+    <ActButton
+      scope="batch_export:write"
+      act={() => answered<unknown>(request())}
+      done={done}
+      // A retry is a backfill of one interval.
+      renews={['runs', 'backfills']}
+    >
       {label}
     </ActButton>
   );

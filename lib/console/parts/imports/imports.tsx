@@ -10,7 +10,7 @@ import { ConfirmButton } from '../confirm-button.tsx';
 import { Instant } from '../instant.tsx';
 import { Label } from '../label.tsx';
 import { Listing } from '../listing.tsx';
-import { tell, tellProblem } from '../problem.tsx';
+import { tellProblem } from '../problem.tsx';
 import { useRenew } from '../renew.ts';
 import { saveFile } from '../save-file.ts';
 import { ScopedButton } from '../scoped-button.tsx';
@@ -44,14 +44,6 @@ export function Imports({ project, goOn }: ImportsProps) {
   const renew = useRenew();
   const [page, setPage] = useState(1);
   const asked = useImports(project, page);
-  const cancel = async (one: Import): Promise<void> => {
-    try {
-      await cancelImport(project, one);
-      tell('The import is cancelled; what it has added stays.');
-    } finally {
-      await renew('imports');
-    }
-  };
   const remove = async (one: Import): Promise<void> => {
     try {
       await deleteImport(project, one);
@@ -93,7 +85,12 @@ export function Imports({ project, goOn }: ImportsProps) {
                 </ScopedButton>
               )}
               {isOpen(one) || one.state === 'failed' ? (
-                <ActButton scope="batch_import:write" act={() => cancel(one)}>
+                <ActButton
+                  scope="batch_import:write"
+                  act={() => cancelImport(project, one)}
+                  done="The import is cancelled; what it has added stays."
+                  renews={['imports']}
+                >
                   Cancel
                 </ActButton>
               ) : (
@@ -168,7 +165,6 @@ function Backfills({ project, one }: { readonly project: string; readonly one: I
         await answered(api.POST('/api/projects/{project_id}/batch_exports/{id}/backfills/', { params, body }));
         setBegun((before) => [...before, `${id} ${from}`]);
       }
-      tell(backfills.length === 1 ? `The backfill of ${name} has begun.` : `The backfills of ${name} have begun.`);
     };
     return (
       <ActButton
@@ -176,6 +172,7 @@ function Backfills({ project, one }: { readonly project: string; readonly one: I
         scope="batch_export:write"
         disabled={left.length === 0}
         act={begin}
+        done={backfills.length === 1 ? `The backfill of ${name} has begun.` : `The backfills of ${name} have begun.`}
         h="auto"
         maw="100%"
         styles={{ label: { whiteSpace: 'normal', overflowWrap: 'anywhere', textAlign: 'start' } }}
