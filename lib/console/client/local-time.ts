@@ -27,6 +27,11 @@ export function instantOf(field: string, timeZone?: string): string {
   return new Date(isAfter ? after : before).toISOString();
 }
 
+const utcDay = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeZone: 'UTC' });
+
+/** Returns the day by UTC. */
+export const utcDate = (at: string): string => utcDay.format(new Date(at));
+
 const UNITS = [
   ['hour', HOUR_MS],
   ['minute', MINUTE_MS],

@@ -27,11 +27,6 @@ export const levelName = (level: number): string =>
 /** Most lists of members are one page; more are said to be there. */
 const MEMBERS_PAGE = 200;
 
-/** Returns the id of the project's organization; undefined while it is not known. */
-export function useOrganizationId(project: string): string | undefined {
-  return useProject(project).data?.organization;
-}
-
 /** Returns the organizations of who is signed in, oldest first; null: the key may not tell. */
 export const readOrganizations = (): Promise<readonly Organization[] | null> =>
   unlessForbidden(answered(api.GET('/api/organizations/')).then(({ results }) => results));
@@ -52,6 +47,9 @@ export function useMembers(organization: string | undefined) {
       ),
   });
 }
+
+/** Returns the members of the project's organization. */
+export const useProjectMembers = (project: string) => useMembers(useProject(project).data?.organization);
 
 /** Returns where the link of an invitation leads. */
 export function useInvitePreview(id: string) {

@@ -1,6 +1,7 @@
 /** Ranges of dates, as the API and people say them. */
 import { dayOf } from '../../basics/days.ts';
 import { DAY_MS } from '../../basics/units.ts';
+import { utcDate } from './local-time.ts';
 
 /** Dates as filters of a dashboard say them; null: those that each insight has. */
 export interface DateRange {
@@ -20,7 +21,6 @@ export const BOARD_RANGES = [
 ] as const;
 
 const DAY = /^\d{4}-\d\d-\d\d$/;
-const date = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeZone: 'UTC' });
 
 const isDay = (day: string | null): day is string => day !== null && DAY.test(day) && !Number.isNaN(Date.parse(day));
 
@@ -49,8 +49,6 @@ export const firstDayAfter = ({ date_to: to }: DateRange): string | undefined =>
 export function rangeText({ date_from: from, date_to: to }: DateRange): string {
   const known = BOARD_RANGES.find(({ value }) => value === from);
   if (known !== undefined && to === null) return known.label;
-  const [first, last] = [from ?? 'the beginning', to ?? 'now'].map((day) =>
-    isDay(day) ? date.format(new Date(day)) : day,
-  );
+  const [first, last] = [from ?? 'the beginning', to ?? 'now'].map((day) => (isDay(day) ? utcDate(day) : day));
   return first === last ? String(first) : `${first} to ${last}`;
 }

@@ -20,11 +20,6 @@ function said(at: string): string {
 /** Returns the day by the clock of the reader. */
 const localDate = (at: string): string => date.format(new Date(at));
 
-const utcDay = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeZone: 'UTC' });
-
-/** Returns the day by UTC. */
-export const utcDate = (at: string): string => utcDay.format(new Date(at));
-
 const SPAN = {
   day: 'numeric',
   month: 'short',

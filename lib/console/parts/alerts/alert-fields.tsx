@@ -2,7 +2,7 @@ import { Group, MultiSelect, PasswordInput, Select, Switch, Text, TextInput } fr
 import { type Alert, type AlertValues, areTurned } from '../../client/alerts.ts';
 import type { Schemas } from '../../client/api.ts';
 import { list, sourceIn, text } from '../../client/json.ts';
-import { useMembers, useOrganizationId } from '../../client/organization.ts';
+import { useProjectMembers } from '../../client/organization.ts';
 import type { Form } from '../form.ts';
 import { faultOf } from '../problem.tsx';
 
@@ -60,7 +60,7 @@ interface AlertFieldsProps {
 /** The fields of an alert, and what was refused of them. */
 export function AlertFields({ form, project, query, kept }: AlertFieldsProps) {
   const { values, error } = form;
-  const members = useMembers(useOrganizationId(project));
+  const members = useProjectMembers(project);
   const series = seriesIn(query);
   const isChange = values.condition !== 'absolute_value';
   const isTold =

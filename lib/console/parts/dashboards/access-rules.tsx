@@ -1,7 +1,7 @@
 import { Group, List, Select, Stack, Text } from '@mantine/core';
 import { useState } from 'react';
 import { ACCESS_LEVELS, type AccessLevel, useAccessRules, writeAccessRule } from '../../client/access-rules.ts';
-import { useMembers, useOrganizationId } from '../../client/organization.ts';
+import { useProjectMembers } from '../../client/organization.ts';
 import { useSubmission } from '../form.ts';
 import { Awaited, Problem } from '../problem.tsx';
 import { RemoveIcon } from '../remove-icon.tsx';
@@ -13,7 +13,7 @@ import type { OfBoard } from './of-board.ts';
 export default function AccessRules({ project, id, beside }: OfBoard) {
   const renew = useRenew();
   const asked = useAccessRules(project, id);
-  const members = useMembers(useOrganizationId(project));
+  const members = useProjectMembers(project);
   const writing = useSubmission();
   const [member, setMember] = useState<string | null>(null);
   if (asked.data === undefined) return <Awaited asked={asked} />;

@@ -4,7 +4,7 @@ import { useState } from 'react';
 import { useMe, useProject } from '../../client/access.ts';
 import { answered, api, type Schemas } from '../../client/api.ts';
 import { type Dashboard, editLack, MAY_EDIT } from '../../client/dashboards.ts';
-import { ADMIN, useMembers, useOrganizationId } from '../../client/organization.ts';
+import { ADMIN, useProjectMembers } from '../../client/organization.ts';
 import { useSubmission } from '../form.ts';
 import { Problem } from '../problem.tsx';
 import { RemoveIcon } from '../remove-icon.tsx';
@@ -30,7 +30,7 @@ export function Collaborators({ project, id, value, write, beside }: Collaborato
     queryKey: ['collaborators', project, id],
     queryFn: () => answered(api.GET('/api/projects/{project_id}/dashboards/{id}/collaborators/', { params: { path } })),
   });
-  const members = useMembers(useOrganizationId(project));
+  const members = useProjectMembers(project);
   const others = (members.data?.results ?? []).filter(({ user }) =>
     data?.every(({ user_uuid: known }) => known !== user.uuid),
   );

@@ -4,9 +4,10 @@ import { dayOf } from '../../../basics/days.ts';
 import { DAY_MS } from '../../../basics/units.ts';
 import { type BatchExport, type Run, useRunsBetween } from '../../client/exports.ts';
 import { type StripCell, stripOf, stripRows } from '../../client/intervals.ts';
+import { utcDate } from '../../client/local-time.ts';
 import { useView } from '../address.ts';
-import { bothRanges, utcDate, utcRange } from '../instant.tsx';
-import { Problem } from '../problem.tsx';
+import { bothRanges, utcRange } from '../instant.tsx';
+import { Missing } from '../problem.tsx';
 import { statusName } from '../status.tsx';
 
 /** The colour and the sign of a state, which every font has: nobody has to tell colours apart. */
@@ -72,7 +73,8 @@ export function RunStrip({ project, one, open }: RunStripProps) {
   const now = Date.now();
   const strip = stripOf(one.interval, { span: view['span'], until: view['until'] }, now);
   const { from, to, span, isCurrent } = strip;
-  const { data, error, refetch } = useRunsBetween(project, one.id, from, to);
+  const asked = useRunsBetween(project, one.id, from, to);
+  const { data } = asked;
   const [newest] = one.latest_runs;
   if (newest === undefined) return null;
   const upTo = (instant: number): void => setView({ until: instant < now ? iso(instant) : undefined });
@@ -109,7 +111,7 @@ export function RunStrip({ project, one, open }: RunStripProps) {
           Later
         </Button>
       </Group>
-      {error !== null && data === undefined && <Problem error={error} retry={() => void refetch()} />}
+      <Missing asked={asked} />
       <Marks strip={strip} name={nameOf} />
       <Box
         role="grid"
