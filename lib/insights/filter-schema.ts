@@ -23,7 +23,7 @@ export const FILTERS_OVERRIDE = {
     properties: { ...QUERY_FILTERS, description: 'They hold beside those of the queries.' },
     breakdown_filter: {
       anyOf: [BREAKDOWN_FILTER, { type: 'null' }],
-      description: "It takes the place of the queries' own.",
+      description: 'In the place of that of trends, funnels and retentions.',
     },
     interval: { ...NULLABLE_TEXT, description: 'In the place of that of the queries that are cut by one: `week`.' },
     filterTestAccounts: { type: ['boolean', 'null'], description: "In the place of the queries' own." },

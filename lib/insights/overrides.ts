@@ -69,7 +69,7 @@ function filtered(query: SentQuery, sent: z.output<typeof FiltersOverride>): Sen
     ...(explicitDate === true ? { explicitDate } : {}),
   };
   const range = hasDate ? { dateRange } : {};
-  const { dates, isByInterval } = traitsOf(query.kind);
+  const { dates, isByInterval, hasBreakdown } = traitsOf(query.kind);
   const joined = { ...query, ...joinedProperties(query['properties'], properties) };
   const putInto: Readonly<Record<DatesPlace, () => SentQuery>> = {
     'after-before': () => ({ ...joined, ...(hasDate ? eventDates(dateRange) : {}), ...testAccounts }),
@@ -82,7 +82,7 @@ function filtered(query: SentQuery, sent: z.output<typeof FiltersOverride>): Sen
     dateRange: () => ({
       ...joined,
       ...range,
-      ...(isObject(breakdown_filter) ? { breakdownFilter: breakdown_filter } : {}),
+      ...(isObject(breakdown_filter) && hasBreakdown ? { breakdownFilter: breakdown_filter } : {}),
       ...(typeof interval === 'string' && isByInterval ? { interval } : {}),
       ...testAccounts,
     }),

@@ -7,6 +7,7 @@ import { invalid } from '../../ports/errors.ts';
 import type { Answer, Kind, Question, World } from './kind.ts';
 import { cellsOf } from './parts/cells.ts';
 import { DateRange, type EndingRange, inRange, instantConstant, isOfAllTime, rangeOf } from './parts/date-range.ts';
+import { lacking } from './parts/members.ts';
 import { propertyCondition, propertyFilters } from './parts/property-filters.ts';
 
 const Scalar = z.union([z.string(), z.number(), z.boolean(), z.null()]);
@@ -31,6 +32,8 @@ export const HogQLQuery = z.looseObject({
       z.looseObject({ code_name: z.string(), value: Value.optional(), isNull: z.boolean().nullish() }),
     )
     .nullish(),
+  limit: lacking('A limit beside the text of the query (put `LIMIT 10` into it) is'),
+  offset: lacking('An offset beside the text of the query (put `OFFSET 20` into it) is', 0),
 });
 type HogQLQuery = z.output<typeof HogQLQuery>;
 

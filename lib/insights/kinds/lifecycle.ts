@@ -19,7 +19,7 @@ import {
   startOfInterval,
   type TimeRange,
 } from './parts/date-range.ts';
-import { MEMBERS } from './parts/members.ts';
+import { MEMBERS, noBreakdown } from './parts/members.ts';
 import { propertyCondition } from './parts/property-filters.ts';
 import { labelOfSeries, Series, seriesCondition } from './parts/series.ts';
 
@@ -31,6 +31,7 @@ const LifecycleQuery = z.object({
   ...MEMBERS,
   interval: choice(INTERVALS).nullish(),
   series: z.array(Series).length(1, 'A lifecycle has one series.'),
+  breakdownFilter: noBreakdown('a lifecycle'),
 });
 type LifecycleQuery = z.output<typeof LifecycleQuery>;
 

@@ -20,7 +20,7 @@ import {
 import { choice, integer, text } from '../../http/fields.ts';
 import type { Answer, ChosenNumber, Kind, Question, World } from './kind.ts';
 import { firstEvent, inRange, rangeAsked, resolvedDateRange, type TimeRange } from './parts/date-range.ts';
-import { lacking, MEMBERS } from './parts/members.ts';
+import { lacking, MEMBERS, noBreakdown } from './parts/members.ts';
 import { propertyCondition, propertyFilters } from './parts/property-filters.ts';
 
 const PAGEVIEW = '$pageview';
@@ -67,6 +67,7 @@ const PathsQuery = z.object({
   ...MEMBERS,
   pathsFilter: PathsFilter.nullish(),
   fixedProperties: propertyFilters(),
+  breakdownFilter: noBreakdown('paths'),
   funnelPathsFilter: lacking('Paths of a funnel are'),
 });
 type PathsQuery = z.output<typeof PathsQuery>;

@@ -15,7 +15,7 @@ import {
   periodsAsked,
   resolvedDateRange,
 } from './parts/date-range.ts';
-import { MEMBERS } from './parts/members.ts';
+import { MEMBERS, noBreakdown } from './parts/members.ts';
 import { propertyCondition } from './parts/property-filters.ts';
 import { firstOfSeries, labelOfSeries, Series, seriesCondition } from './parts/series.ts';
 
@@ -43,6 +43,7 @@ const StickinessQuery = z.object({
     .object({ computedAs: choice(['non_cumulative', 'cumulative']).nullish(), stickinessCriteria: Criteria.nullish() })
     .nullish(),
   compareFilter: CompareFilter.nullish(),
+  breakdownFilter: noBreakdown('a stickiness'),
 });
 type StickinessQuery = z.output<typeof StickinessQuery>;
 

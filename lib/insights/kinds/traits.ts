@@ -4,6 +4,8 @@ interface Traits {
   readonly isAboutPersons: boolean;
   /** Its `interval` cuts the time, and so a dashboard may replace it. */
   readonly isByInterval: boolean;
+  /** It may tell values apart, and so a dashboard may replace its breakdown. */
+  readonly hasBreakdown: boolean;
   /**
    * Where it tells the time that it is about, by which it is known how long its answer is true, and where a dashboard puts
    * its own: in `dateRange`, in `after` and `before`, or in `filters`; or where the query in its `source` does, into which
@@ -14,21 +16,21 @@ interface Traits {
 
 export type DatesPlace = 'dateRange' | 'after-before' | 'filters' | 'source';
 
-const COUNTS = { isAboutPersons: false, isByInterval: false };
+const COUNTS = { isAboutPersons: false, isByInterval: false, hasBreakdown: false };
 const COUNTS_BY_INTERVAL = { ...COUNTS, isByInterval: true };
 const ROWS_OF_PERSONS = { ...COUNTS, isAboutPersons: true };
 
 const TRAITS = {
   ActorsQuery: { ...ROWS_OF_PERSONS, dates: 'source' },
   EventsQuery: { ...ROWS_OF_PERSONS, dates: 'after-before' },
-  FunnelsQuery: { ...COUNTS_BY_INTERVAL, dates: 'dateRange' },
+  FunnelsQuery: { ...COUNTS_BY_INTERVAL, hasBreakdown: true, dates: 'dateRange' },
   HogQLMetadata: { ...COUNTS, dates: 'filters' },
   HogQLQuery: { ...COUNTS, dates: 'filters' },
   LifecycleQuery: { ...COUNTS_BY_INTERVAL, dates: 'dateRange' },
   PathsQuery: { ...COUNTS, dates: 'dateRange' },
-  RetentionQuery: { ...COUNTS, dates: 'dateRange' },
+  RetentionQuery: { ...COUNTS, hasBreakdown: true, dates: 'dateRange' },
   StickinessQuery: { ...COUNTS_BY_INTERVAL, dates: 'dateRange' },
-  TrendsQuery: { ...COUNTS_BY_INTERVAL, dates: 'dateRange' },
+  TrendsQuery: { ...COUNTS_BY_INTERVAL, hasBreakdown: true, dates: 'dateRange' },
 } as const satisfies Readonly<Record<string, Traits>>;
 
 /** The kinds of query that are answered, by the `kind` of their JSON. */

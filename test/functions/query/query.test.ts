@@ -152,6 +152,8 @@ test.each<[body: object, code: string, detail: string | RegExp]>([
   [{ query: { kind: 'Wrong' } }, 'parse_error', /^'Wrong' is not a kind of query/],
   [{ query: { kind: 'InsightVizNode' } }, 'invalid_input', /^A query is an object/],
   [{ query: { kind: 'HogQLQuery' } }, 'required', 'This field is required.'],
+  [{ query: { kind: 'HogQLQuery', query: COUNT, limit: 3 } }, 'invalid_input', /^A limit beside the text/],
+  [{ query: { kind: 'HogQLQuery', query: COUNT, offset: 3 } }, 'invalid_input', /^An offset beside the text/],
   [{ query: { kind: 'HogQLQuery', query: 'SELECT' } }, 'invalid_input', /parse/],
   [{ query: { kind: 'HogQLQuery', query: 'SELECT nothing FROM events' } }, 'invalid_input', /nothing/],
   [{ query: { kind: 'HogQLQuery', query: 'SELECT {x}' } }, 'invalid_input', /x/],

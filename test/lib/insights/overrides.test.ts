@@ -11,6 +11,29 @@ test('an interval is put into queries of the kinds that have one, and of no othe
   expect(taking).toEqual(KINDS.filter(({ schema }) => 'interval' in (schema as unknown as z.ZodObject).shape));
 });
 
+test('a breakdown is put into queries of the kinds that have one, and of no others', () => {
+  const breakdown_filter = { breakdown: 'plan' };
+  const taking = KINDS.filter(
+    ({ name }) => 'breakdownFilter' in overridden({ kind: name }, { filters: { breakdown_filter } }),
+  );
+  const names = ['FunnelsQuery', 'RetentionQuery', 'TrendsQuery'];
+  expect(taking.map(({ name }) => name)).toEqual(names);
+  const refusing = KINDS.filter(({ schema }) => {
+    const field = (schema as unknown as z.ZodObject).shape['breakdownFilter'] as z.ZodType | undefined;
+    return field?.safeParse(breakdown_filter).success === false;
+  });
+  expect(refusing.map(({ name }) => name)).toEqual(['LifecycleQuery', 'PathsQuery', 'StickinessQuery']);
+});
+
+test.each([
+  { kind: 'LifecycleQuery', series: SERIES },
+  { kind: 'PathsQuery' },
+  { kind: 'StickinessQuery', series: SERIES },
+])('a breakdown that names nothing is none of $kind', (query) => {
+  for (const breakdownFilter of [null, {}, { breakdown: null, breakdown_type: 'event' }, { breakdowns: [] }])
+    expect(kindOf(query).schema.safeParse({ ...query, breakdownFilter })).toMatchObject({ success: true });
+});
+
 test('dates are put where each kind reads them, and nowhere where it has none of its own', () => {
   const told = ALL_KINDS.map(({ name, schema }) => {
     const { kind: _kind, ...added } = overridden({ kind: name }, { filters: { date_from: '2026-01-06' } });

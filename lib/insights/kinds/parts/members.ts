@@ -15,6 +15,14 @@ export const lacking = (what: string, ...harmless: readonly unknown[]) =>
     })
     .optional();
 
+/** Returns `breakdownFilter` of a kind that lacks breakdowns, by its name in words: it may name nothing. */
+export const noBreakdown = (of: string) => {
+  const what = `Breakdowns of ${of} are`;
+  return z
+    .object({ breakdown: lacking(what), breakdowns: z.array(z.unknown()).max(0, `${what} not supported.`).nullish() })
+    .nullish();
+};
+
 /** Which events a query is about; and what no kind supports, to be refused by its name. */
 export const MEMBERS = {
   dateRange: DateRange.nullish(),

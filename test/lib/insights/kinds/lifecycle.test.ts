@@ -165,6 +165,8 @@ describe('a lifecycle query', () => {
     [{ series: [{ kind: 'ActionsNode', id: 1 }] }, /Actions are not supported/],
     [{ dateRange: { date_from: '2020-01-03', date_to: '2020-01-01' } }, /ends before it begins/],
     [{ aggregation_group_type_index: 0 }, /Groups are not supported/],
+    [{ breakdownFilter: { breakdown: 'plan' } }, /Breakdowns of a lifecycle are not supported/],
+    [{ breakdownFilter: { breakdowns: [{ property: 'plan' }] } }, /Breakdowns of a lifecycle are not supported/],
   ])('refuses %j by its name', async (query, message) => {
     await expect(resultsOf({ events: EVENTS, query })).rejects.toThrow(message);
   });

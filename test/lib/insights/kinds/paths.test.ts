@@ -235,6 +235,7 @@ describe('paths', () => {
       { funnelPathsFilter: { funnelPathType: 'funnel_path_after_step' } },
       /Paths of a funnel are not supported/,
     ],
+    ['a breakdown', { breakdownFilter: { breakdown: 'plan' } }, /Breakdowns of paths are not supported/],
     ['an unknown type of events', { pathsFilter: { includeEventTypes: ['click'] } }, /"click" is not a valid choice/],
   ])('are refused where they are asked for %s', (_name, query, detail) => {
     const { error } = paths.schema.safeParse({ kind: 'PathsQuery', ...query });

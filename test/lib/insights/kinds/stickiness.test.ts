@@ -121,6 +121,7 @@ describe('a stickiness query', () => {
     [{ series: [{ kind: 'ActionsNode', id: 1 }] }, /Actions are not supported/],
     [{ series: [{ kind: 'EventsNode', event: 'a', math: 'unique_group' }] }, /Stickiness counts persons only/],
     [{ samplingFactor: 0.5 }, /Sampling is not supported/],
+    [{ breakdownFilter: { breakdown: 'plan' } }, /Breakdowns of a stickiness are not supported/],
   ])('refuses %j by its name', async (query, message) => {
     await expect(resultsOf({ events: EVENTS, query })).rejects.toThrow(message);
   });
