@@ -487,6 +487,7 @@ function overList({ name, args: [each, list, ...rest] }: Call, scope: Scope): Ex
     variable: variables.length,
     body: isMap ? plain(body) : condition(body, `The lambda of ${name}()`),
   });
+  if (name === 'arrayFirst') return elementOf(found, integerConstant(1), name);
   if (name !== 'arrayCount' && name !== 'arrayExists') return found;
   const count = operation('list_length', [found]);
   return name === 'arrayCount' ? count : operation('less', [integerConstant(0), count]);

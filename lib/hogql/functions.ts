@@ -20,6 +20,7 @@ import {
   domain,
   likeness,
   matched,
+  parameterOf,
   replacing,
   right,
   splitting,
@@ -66,6 +67,7 @@ import {
   most,
   ofTwoLists,
   otherwise,
+  sorted,
   turned,
   unequal,
   wholePart,
@@ -74,6 +76,8 @@ import { checkedFormat, checkedPattern, checkedZone } from './patterns.ts';
 import { refuse } from './refusal.ts';
 import { MAX_RANGE } from './size.ts';
 
+const FLOAT_ZERO: Expression = { constant: '0', type: 'float' };
+
 const FUNCTIONS: Readonly<Record<string, FunctionSpec>> = {
   // Conversions
   toString: toText,
@@ -81,6 +85,9 @@ const FUNCTIONS: Readonly<Record<string, FunctionSpec>> = {
   toFloat: conversion('float'),
   toIntOrZero: orZero('integer'),
   toFloatOrZero: orZero('float'),
+  toFloatOrDefault: between(1, 2, ([value, byDefault = FLOAT_ZERO], name) =>
+    otherwise(converted(value as Expression, 'float', name), argument(byDefault, 'float', name)),
+  ),
   toBool: conversion('boolean'),
   toDate,
   to_date: toDate,
@@ -149,6 +156,7 @@ const FUNCTIONS: Readonly<Record<string, FunctionSpec>> = {
   pow: simple('power', 'float', 'float'),
   sqrt: simple('sqrt', 'float'),
   log: simple('log', 'float'),
+  ln: simple('log', 'float'),
   log2: simple('log2', 'float'),
   log10: simple('log10', 'float'),
   sign: exactly(1, (of, name) => {
@@ -207,11 +215,13 @@ const FUNCTIONS: Readonly<Record<string, FunctionSpec>> = {
     return operation('extract', [argument(given(of, 0), 'text', name)], { pattern, group: 1 });
   }),
   domain: exactly(1, domain),
+  domainWithoutWWW: exactly(1, (of, name) => without(domain(of, name), String.raw`^www\.`, 4)),
   path: exactly(1, (of, name) => {
     const rest = without(argument(given(of, 0), 'text', name), '^[^/]*//', 2);
     return operation('extract', [rest], { pattern: '^[^/]*(/[^?#]*)', group: 1 });
   }),
   cutQueryString: exactly(1, (of, name) => without(argument(given(of, 0), 'text', name), String.raw`\?[^#]*`, 1)),
+  extractURLParameter: exactly(2, parameterOf),
   like: likeness({}),
   notLike: likeness({ not: true }),
   ilike: likeness({ anyCase: true }),
@@ -251,9 +261,12 @@ const FUNCTIONS: Readonly<Record<string, FunctionSpec>> = {
       ? operation('list_sum_float', [list])
       : operation('list_sum', [argument(list, 'integers', name)]);
   }),
-  arraySort: exactly(1, (of, name) => {
-    const list = aList(given(of, 0), name);
-    return isTuple(elementType(list.type as List)) ? refuse(`${name} cannot sort tuples`) : operation('sort', [list]);
+  arraySort: exactly(1, (of, name) => sorted(given(of, 0), name)),
+  // What is missing comes last, and is left out where the last is taken.
+  arrayMin: exactly(1, (of, name) => elementOf(sorted(given(of, 0), name), integerConstant(1), name)),
+  arrayMax: exactly(1, (of, name) => {
+    const present = operation('distinct', [sorted(given(of, 0), name)]);
+    return elementOf(present, integerConstant(-1), name);
   }),
   arrayReverse: exactly(1, (of, name) => operation('reverse', [aList(given(of, 0), name)])),
   range: between(1, 2, (of, name) => {
@@ -281,9 +294,7 @@ const FUNCTIONS: Readonly<Record<string, FunctionSpec>> = {
       integerConstant(0),
     ]),
   ),
-  JSONExtractFloat: json('json_scalar', (found) =>
-    otherwise(converted(found, 'float', ''), { constant: '0', type: 'float' }),
-  ),
+  JSONExtractFloat: json('json_scalar', (found) => otherwise(converted(found, 'float', ''), FLOAT_ZERO)),
   JSONExtractBool: json('json_raw', (found) => {
     const text = converted(found, 'text', '');
     return otherwise(converted(converted(text, 'integer', ''), 'boolean', ''), equal([text, textConstant('true')], ''));
@@ -382,6 +393,7 @@ export const OVER_LISTS: Readonly<Record<string, 'map' | 'filter'>> = {
   arrayFilter: 'filter',
   arrayExists: 'filter',
   arrayCount: 'filter',
+  arrayFirst: 'filter',
 };
 
 /** Every name, as HogQL writes it. */

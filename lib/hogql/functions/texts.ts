@@ -1,7 +1,7 @@
 /** Functions of texts: patterns, parts, addresses. */
 import { allAs, argument, constantText, integerConstant, operation, truth } from '../build.ts';
 import { type Expression } from '../expression.ts';
-import { checkedLike, checkedPattern, checkedReplacement, quotedPattern } from '../patterns.ts';
+import { checkedLike, checkedPattern, checkedReplacement, quotedPattern, unspecial } from '../patterns.ts';
 import { refuse } from '../refusal.ts';
 import { type Build, constantOf, exactly, type FunctionSpec, given } from './spec.ts';
 
@@ -90,6 +90,12 @@ export const domain: Build = (of, name) => {
   const rest = without(address, pattern, 2);
   const host = String.raw`^(?:[^${NO_HOST}]*@)?([^${NO_HOST}]*\.[^${NO_HOST}.]+)(?:[:/?#]|\z)`;
   return operation('extract', [rest], { pattern: host, group: 1 });
+};
+
+/** What an address has as a parameter of this name, as it is written, behind `?` or `#`; else an empty text. */
+export const parameterOf: Build = (of, name) => {
+  const pattern = `(?s)^[^?#]*[?#](?:.*?[?#&])??${unspecial(constantOf(of, 1, name))}=([^&#]*)`;
+  return operation('extract', [argument(given(of, 0), 'text', name)], { pattern, group: 1 });
 };
 
 export function trimming(side: 'both' | 'left' | 'right'): FunctionSpec {

@@ -11,7 +11,7 @@ import {
   textConstant,
   unified,
 } from '../build.ts';
-import { type Expression, isList, isTuple, type Type } from '../expression.ts';
+import { type Expression, elementType, isList, isTuple, type List, type Type } from '../expression.ts';
 import { refuse } from '../refusal.ts';
 import { atLeast, exactly, type FunctionSpec, given } from './spec.ts';
 
@@ -83,6 +83,12 @@ export const ofTwoLists = (operator: 'has_any' | 'has_all'): FunctionSpec =>
     const lists = of.map((one) => aList(one, name));
     return operation(operator, unified(lists, name));
   });
+
+/** A list upward; what is missing comes last. */
+export function sorted(value: Expression, name: string): Expression {
+  const list = aList(value, name);
+  return isTuple(elementType(list.type as List)) ? refuse(`${name} cannot sort tuples`) : operation('sort', [list]);
+}
 
 /** A value that must be a list. */
 export const aList = (value: Expression, name: string): Expression =>
