@@ -57,9 +57,10 @@ ${each(DASHES, (dash, at) => (at === 0 ? '' : `.chart .line.d${at} { stroke-dash
 .chart .ranking col:nth-child(2) { width: 62%; }
 .chart .funnel { overflow-wrap: normal; }
 .chart .funnel thead th.n { white-space: normal; vertical-align: bottom; }
-.chart .funnel td { min-width: 0; }
+.chart .funnel td, .chart .ranking td { min-width: 0; }
 .chart .funnel td:nth-child(2) { width: 25%; }
 .chart .funnel tbody th { min-width: 6rem; overflow-wrap: anywhere; }
+.chart .ranking tbody th { min-width: 6rem; }
 .chart .ranking bdi { display: -webkit-inline-box; -webkit-box-orient: vertical; -webkit-line-clamp: 2; max-width: 100%; overflow: hidden; overflow-wrap: anywhere; vertical-align: middle; }
 .chart .funnel caption { padding: .5rem 0 .25rem; text-align: start; font-weight: 600; }
 .chart thead.unseen { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }

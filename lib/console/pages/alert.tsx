@@ -24,7 +24,7 @@ import { Heading } from '../parts/heading.tsx';
 import { Instant } from '../parts/instant.tsx';
 import { Listing } from '../parts/listing.tsx';
 import { AwaitedPage, Page } from '../parts/page.tsx';
-import { tell } from '../parts/problem.tsx';
+import { type AwaitedProps, tell } from '../parts/problem.tsx';
 import { useRenew } from '../parts/renew.ts';
 import { To } from '../parts/to.tsx';
 import { Trouble } from '../parts/trouble.tsx';
@@ -35,7 +35,7 @@ export default function AlertPage() {
   const id = useParam('id');
   const asked = useQuery({ ...alertAt(project, id), refetchInterval: live });
   if (asked.data === undefined) return <AwaitedPage title="Alert" asked={asked} />;
-  return <AlertView project={project} seen={asked.data} />;
+  return <AlertView project={project} asked={asked} seen={asked.data} />;
 }
 
 const SNOOZES = [
@@ -45,12 +45,12 @@ const SNOOZES = [
   { value: '1m', label: 'for a month' },
 ] as const;
 
-interface AlertViewProps {
+interface AlertViewProps extends AwaitedProps {
   readonly project: string;
   readonly seen: Versioned<Alert>;
 }
 
-function AlertView({ project, seen }: AlertViewProps) {
+function AlertView({ project, asked, seen }: AlertViewProps) {
   const renew = useRenew();
   const navigate = useNavigateFromHere();
   const { value } = seen;
@@ -74,11 +74,12 @@ function AlertView({ project, seen }: AlertViewProps) {
       api.DELETE('/api/projects/{project_id}/alerts/{id}/', { params: { path: { project_id: project, id } } }),
     );
     await renew('alerts');
-    navigate({ to: `/projects/${project}/alerts`, search: { insight: insight.id } });
+    navigate({ to: `/projects/${project}/alerts`, search: { insight: insight.id }, replace: true });
   };
   return (
     <Page
       title={name}
+      asked={asked}
       actions={
         <>
           <FormDialog
@@ -158,8 +159,8 @@ function factsOf(value: Alert, project: string): readonly Fact[] {
     ['Tells when', boundsText(value)],
     ['Number', numberText(value.last_value, value)],
     ['Looks', `${value.calculation_interval}${value.skip_weekend ? ', not on Saturday and Sunday' : ''}`],
-    ['Looks next', <Instant key="next" at={value.snoozed_until ?? value.next_check_at} />],
-    ['Told', <Instant key="told" at={value.last_notified_at} />],
+    ['Looks next', <Instant key="next" at={value.snoozed_until ?? value.next_check_at} isExact />],
+    ['Told', <Instant key="told" at={value.last_notified_at} isExact />],
     ['Tells', toldText(value)],
     ['Made by', value.created_by?.email ?? 'somebody who has left'],
   ];

@@ -44,7 +44,7 @@ export default function Alerts() {
               {search !== ''
                 ? 'No alert matches.'
                 : id === undefined
-                  ? 'No alerts yet. An insight’s page has them: an alert tells when its number is out of bounds.'
+                  ? 'No alerts yet. An alert tells when the number of an insight is out of bounds: open an insight, and its “Alerts”.'
                   : 'No alerts yet. “New alert” tells you when the number is out of bounds.'}
             </Text>
           }

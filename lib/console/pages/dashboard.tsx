@@ -1,4 +1,4 @@
-import { Group, Stack, Text, TextInput } from '@mantine/core';
+import { Group, Stack, Text, Textarea, TextInput } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { lazy } from 'react';
 import { counted } from '../../basics/text.ts';
@@ -32,7 +32,7 @@ import { Empty } from '../parts/listing.tsx';
 import { LoadedLater } from '../parts/loaded-later.tsx';
 import { Loading } from '../parts/loading.tsx';
 import { AwaitedPage, Page } from '../parts/page.tsx';
-import { tellProblem, tellUndoable } from '../parts/problem.tsx';
+import { type AwaitedProps, tellProblem, tellUndoable } from '../parts/problem.tsx';
 import { useRenew } from '../parts/renew.ts';
 import { type Needed, ScopedButton } from '../parts/scoped-button.tsx';
 import { ToButton } from '../parts/to.tsx';
@@ -78,16 +78,16 @@ export default function DashboardPage() {
   const id = useParam('id');
   const asked = useDashboard(project, id);
   if (asked.data === undefined) return <AwaitedPage title="Dashboard" asked={asked} />;
-  return <DashboardView project={project} id={id} data={asked.data} />;
+  return <DashboardView project={project} id={id} asked={asked} data={asked.data} />;
 }
 
-interface DashboardViewProps {
+interface DashboardViewProps extends AwaitedProps {
   readonly project: string;
   readonly id: string;
   readonly data: Versioned<Board>;
 }
 
-function DashboardView({ project, id, data }: DashboardViewProps) {
+function DashboardView({ project, id, asked, data }: DashboardViewProps) {
   const renew = useRenew();
   const navigate = useNavigateFromHere();
   const [isEditing, { toggle, close: endEditing }] = useDisclosure(false);
@@ -133,7 +133,7 @@ function DashboardView({ project, id, data }: DashboardViewProps) {
       await restoreDashboard(project, deleted.id);
       await renew('dashboard', 'dashboards');
     });
-    navigate({ to: `/projects/${project}/dashboards` });
+    navigate({ to: `/projects/${project}/dashboards`, replace: true });
   };
 
   const adding = {
@@ -147,6 +147,7 @@ function DashboardView({ project, id, data }: DashboardViewProps) {
   return (
     <Page
       title={value.name || 'Untitled'}
+      asked={asked}
       actions={
         <>
           <ScopedButton
@@ -190,7 +191,9 @@ function DashboardView({ project, id, data }: DashboardViewProps) {
       }
     >
       <Stack>
-        {value.description !== '' && <Text style={{ overflowWrap: 'anywhere' }}>{value.description}</Text>}
+        {value.description !== '' && (
+          <Text style={{ overflowWrap: 'anywhere', whiteSpace: 'pre-wrap' }}>{value.description}</Text>
+        )}
         {value.tags.length > 0 && (
           <Group gap={4}>
             {value.tags.map((tag) => (
@@ -266,7 +269,7 @@ function Rename({ data, write, lacks }: RenameProps) {
       {(form) => (
         <>
           <TextInput label="Name" data-autofocus {...form.text('name')} />
-          <TextInput label="Description" {...form.text('description')} />
+          <Textarea label="Description" autosize minRows={2} maxRows={8} {...form.text('description')} />
           <TextInput label="Tags" description="With commas between them" {...form.text('tags')} />
         </>
       )}

@@ -36,11 +36,12 @@ export default function Export() {
     await answered(api.DELETE('/api/projects/{project_id}/batch_exports/{id}/', { params: { path } }));
     await renew('exports');
     tell(`${value.name} is deleted.`);
-    navigate({ to: `/projects/${project}/exports`, ignoreBlocker: true });
+    navigate({ to: `/projects/${project}/exports`, replace: true, ignoreBlocker: true });
   };
   return (
     <Page
       title={value.name}
+      asked={asked}
       actions={
         <>
           <PauseButton project={project} one={value} beside={own.beside} />

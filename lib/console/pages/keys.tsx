@@ -125,7 +125,7 @@ export default function Keys() {
             {
               name: 'Action',
               cell: (key) => (
-                <Group gap="xs">
+                <Group gap="xs" wrap="nowrap">
                   <ConfirmButton label="Roll" scope="personal_api_key:write" act={() => roll(key)}>
                     {key.label} gets another value, which is shown once. The present value stops working.
                     {isOwn(key) && ' You stay signed in here.'}

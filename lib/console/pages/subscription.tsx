@@ -19,7 +19,7 @@ import { type Fact, Facts } from '../parts/facts.tsx';
 import { FormDialog } from '../parts/form-dialog.tsx';
 import { Instant } from '../parts/instant.tsx';
 import { AwaitedPage, Page } from '../parts/page.tsx';
-import { tell } from '../parts/problem.tsx';
+import { type AwaitedProps, tell } from '../parts/problem.tsx';
 import { useRenew } from '../parts/renew.ts';
 import { useSubject } from '../parts/subscriptions/subject.ts';
 import { SubscriptionFields } from '../parts/subscriptions/subscription-fields.tsx';
@@ -33,17 +33,17 @@ export default function SubscriptionPage() {
   const asked = useQuery({ ...subscriptionAt(project, Number(useParam('id'))), refetchInterval: live });
   const zone = useZone(project);
   if (asked.data === undefined || zone === undefined) return <AwaitedPage title="Subscription" asked={asked} />;
-  return <SubscriptionView project={project} seen={asked.data} zone={zone} />;
+  return <SubscriptionView project={project} asked={asked} seen={asked.data} zone={zone} />;
 }
 
-interface SubscriptionViewProps {
+interface SubscriptionViewProps extends AwaitedProps {
   readonly project: string;
   readonly seen: Versioned<Subscription>;
   /** By whose clock its times are. */
   readonly zone: string;
 }
 
-function SubscriptionView({ project, seen, zone }: SubscriptionViewProps) {
+function SubscriptionView({ project, asked, seen, zone }: SubscriptionViewProps) {
   const renew = useRenew();
   const navigate = useNavigateFromHere();
   const { value } = seen;
@@ -68,11 +68,12 @@ function SubscriptionView({ project, seen, zone }: SubscriptionViewProps) {
   const remove = async (): Promise<void> => {
     await writeSubscription(project, seen, { deleted: true }, zone);
     await renew('subscriptions');
-    navigate({ to: `/projects/${project}/subscriptions`, search: subject });
+    navigate({ to: `/projects/${project}/subscriptions`, search: subject, replace: true });
   };
   return (
     <Page
       title={name}
+      asked={asked}
       actions={
         <>
           <FormDialog
@@ -113,8 +114,8 @@ function factsOf(value: Subscription, to: string | undefined): readonly Fact[] {
     [value.resource_type === 'dashboard' ? 'Dashboard' : 'Insight', to === undefined ? name : <To to={to}>{name}</To>],
     ['When', value.summary],
     [TARGETS[value.target_type], value.target_value],
-    ['Sent', <Instant key="sent" at={value.last_delivered_at} />],
-    ['Sent next', <Instant key="next" at={value.next_delivery_date} />],
+    ['Sent', <Instant key="sent" at={value.last_delivered_at} isExact />],
+    ['Sent next', <Instant key="next" at={value.next_delivery_date} isExact />],
     ['Made by', value.created_by?.email ?? 'somebody who has left'],
   ];
 }

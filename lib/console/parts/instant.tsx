@@ -68,6 +68,8 @@ interface InstantProps extends TextProps {
   readonly at: string | null | undefined;
   /** What stands there when there is none. */
   readonly none?: string;
+  /** It says exactly when, too: not everybody can point at it. */
+  readonly isExact?: boolean;
 }
 
 const TICK_MS = 10_000;
@@ -83,7 +85,7 @@ function Said({ at }: { readonly at: string }) {
 }
 
 /** Shows an instant as people say it, and exactly when pointed at. */
-export function Instant({ at, none = 'never', ...rest }: InstantProps) {
+export function Instant({ at, none = 'never', isExact = false, ...rest }: InstantProps) {
   if (at === null || at === undefined) {
     return (
       <Text span size="sm" c="dimmed" {...rest}>
@@ -96,6 +98,7 @@ export function Instant({ at, none = 'never', ...rest }: InstantProps) {
       <time dateTime={at} title={`${localTime(at)} (${at})`}>
         <Said at={at} />
       </time>
+      {isExact && `, ${localTime(at)}`}
     </Text>
   );
 }

@@ -1,12 +1,22 @@
-import { Anchor, Container, Text, Title } from '@mantine/core';
+import { Anchor, Container, Text } from '@mantine/core';
+import { Page } from './page.tsx';
 
+/** The page at an address that has none. */
 export function NotFound() {
   return (
     <Container component="main" py="xl">
-      <Title order={1}>Not found</Title>
-      <Text>
-        There is no page at this address. <Anchor href="#/">Begin at the start</Anchor>.
-      </Text>
+      <NothingHere what="There is no page at this address." />
     </Container>
+  );
+}
+
+/** Says, in the place of a page, what there is not, and leads to the start. */
+export function NothingHere({ what }: { readonly what: string }) {
+  return (
+    <Page title="Not found">
+      <Text>
+        {what} <Anchor href="#/">Begin at the start</Anchor>.
+      </Text>
+    </Page>
   );
 }

@@ -1,16 +1,18 @@
 import { Container, Group, Title } from '@mantine/core';
 import { type ReactNode, useEffect } from 'react';
-import { Awaited, type AwaitedProps } from './problem.tsx';
+import { Awaited, type AwaitedProps, MayBeOld } from './problem.tsx';
 
 interface PageProps {
   readonly title: string;
   /** Buttons beside the title. */
   readonly actions?: ReactNode;
+  /** What the page shows, where it is read again and again: it says so when that fails. */
+  readonly asked?: AwaitedProps['asked'];
   readonly children: ReactNode;
 }
 
 /** A page's heading, its actions and its content; the title is that of the tab too. */
-export function Page({ title, actions, children }: PageProps) {
+export function Page({ title, actions, asked, children }: PageProps) {
   useEffect(() => {
     document.title = `${title} · Workspace`;
   }, [title]);
@@ -22,6 +24,7 @@ export function Page({ title, actions, children }: PageProps) {
         </Title>
         <Group gap="xs">{actions}</Group>
       </Group>
+      {asked !== undefined && <MayBeOld error={asked.error} retry={() => void asked.refetch()} />}
       {children}
     </Container>
   );

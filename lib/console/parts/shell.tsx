@@ -12,13 +12,14 @@ import {
 } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { Link, Outlet, useLocation, useNavigate } from '@tanstack/react-router';
-import { useEffect } from 'react';
+import { type RefObject, useEffect, useRef } from 'react';
 import { useMe, useProject } from '../client/access.ts';
-import { ADDRESS } from '../client/api.ts';
+import { ADDRESS, Refusal } from '../client/api.ts';
 import { useOrganizations } from '../client/organization.ts';
 import { signOut } from '../client/session.ts';
 import { PAGES } from '../pages.ts';
 import { useParam } from './address.ts';
+import { NothingHere } from './not-found.tsx';
 
 /** What stands around every page of a project: menu, choice of project, colours, the way out. */
 export function Shell() {
@@ -26,6 +27,9 @@ export function Shell() {
   const { pathname } = useLocation();
   const [isOpen, { toggle, close }] = useDisclosure(false);
   useEffect(close, [pathname]);
+  const main = useRef<HTMLElement>(null);
+  useFocusOfPages(main, pathname);
+  const { error } = useProject(project);
   const entries = PAGES.flatMap(({ path, menu }) =>
     menu === undefined ? [] : [{ menu, to: path.replace('$project', project) }],
   );
@@ -35,7 +39,11 @@ export function Shell() {
       navbar={{ width: 220, breakpoint: 'sm', collapsed: { mobile: !isOpen } }}
       padding="md"
       transitionDuration={0}
+      onKeyDown={({ key }) => key === 'Escape' && close()}
     >
+      <Button className="skip" size="xs" onClick={() => main.current?.focus()}>
+        Skip to the page
+      </Button>
       <AppShell.Header>
         <Group h="100%" px="md" gap="sm" wrap="nowrap" justify="space-between">
           <Group gap="sm" wrap="nowrap" miw={0}>
@@ -71,11 +79,26 @@ export function Shell() {
           <NavLink href={`${ADDRESS}/api/schema/docs/`} target="_blank" rel="noreferrer" label="Reference" />
         </AppShell.Section>
       </AppShell.Navbar>
-      <AppShell.Main>
-        <Outlet />
+      <AppShell.Main ref={main} tabIndex={-1}>
+        {error instanceof Refusal && error.status === 404 ? (
+          <NothingHere what={`There is no project ${project}, or it is not for you to see.`} />
+        ) : (
+          <Outlet />
+        )}
       </AppShell.Main>
     </AppShell>
   );
+}
+
+/** Leads the focus into a page that the menu, or a link or button that is gone, has led to: what it has is read and reached first. */
+function useFocusOfPages(main: RefObject<HTMLElement | null>, pathname: string): void {
+  const last = useRef(pathname);
+  useEffect(() => {
+    if (pathname === last.current) return;
+    last.current = pathname;
+    const focused = document.activeElement;
+    if (focused === document.body || focused?.closest('nav') !== null) main.current?.focus({ preventScroll: true });
+  }, [main, pathname]);
 }
 
 function ProjectChoice() {
@@ -120,7 +143,13 @@ function AccountMenu() {
       <Menu.Dropdown>
         <Menu.Label>Colours</Menu.Label>
         {(['auto', 'light', 'dark'] as const).map((scheme) => (
-          <Menu.Item key={scheme} onClick={() => setColorScheme(scheme)} fw={scheme === colorScheme ? 700 : undefined}>
+          <Menu.Item
+            key={scheme}
+            role="menuitemradio"
+            aria-checked={scheme === colorScheme}
+            onClick={() => setColorScheme(scheme)}
+            fw={scheme === colorScheme ? 700 : undefined}
+          >
             {{ auto: 'As the system', light: 'Light', dark: 'Dark' }[scheme]}
           </Menu.Item>
         ))}

@@ -22,6 +22,8 @@ describeConsole('the console', ({ service, open, at, made }) => {
     expect(requests.filter((url) => url.includes('phx_') && !url.includes('#'))).toEqual([]);
     expect(await stored(page)).toEqual([[key], []]);
     await page.goto(`${service().address}/#/projects/999/home`);
+    await expectSeen(page.getByText('There is no project 999, or it is not for you to see.'));
+    expect(await page.title()).toBe('Not found · Workspace');
     await page.getByRole('combobox', { name: 'Project' }).click();
     await page.getByRole('option', { name: 'Default project' }).click();
     await expectSeen(page.getByRole('heading', { name: 'Default project' }));
@@ -422,6 +424,10 @@ describeConsole('the console', ({ service, open, at, made }) => {
 
     await press('Dashboards', 'a');
     await title('Dashboards');
+    // The menu leads into the page, and one step past the menu.
+    await page.locator('main:focus').waitFor();
+    await press('Skip to the page');
+    await page.locator('main:focus').waitFor();
     await press('New dashboard');
     await dialog();
     await keyboard.type('By keys');

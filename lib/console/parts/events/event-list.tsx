@@ -61,7 +61,7 @@ function EventDetail({ project, event }: { readonly project: string; readonly ev
   return (
     <Stack>
       <Text size="sm">
-        <Instant at={event.timestamp} />, by{' '}
+        <Instant at={event.timestamp} isExact />, by{' '}
         {event.person === null ? event.distinct_id : <PersonLink project={project} distinctId={event.distinct_id} />}
       </Text>
       <Properties label="Properties" properties={event.properties} />

@@ -24,7 +24,7 @@ export function DeleteInsight({ project, insight }: DeleteInsightProps) {
   const remove = async (): Promise<void> => {
     await set(true);
     tellUndoable(`${insightName(insight, 'The insight')} is deleted.`, () => set(false));
-    navigate({ to: `/projects/${project}/insights`, ignoreBlocker: true });
+    navigate({ to: `/projects/${project}/insights`, replace: true, ignoreBlocker: true });
   };
   return (
     <ConfirmButton label="Delete" scope="insight:write" act={remove}>
