@@ -6,6 +6,7 @@
 import { noteEvents } from '../accounts/organizations/projects/store.ts';
 import { messageOf } from '../basics/text.ts';
 import { DAY_MS, HOUR_MS, SECOND_MS } from '../basics/units.ts';
+import { isOfValues, isOutOfMemory } from '../duckdb/failures.ts';
 import { filesSince } from '../lake/catalog.ts';
 import { adding, ofModel } from '../lake/import/batch-writer.ts';
 import type { SameEvents } from '../lake/import/staging.ts';
@@ -20,6 +21,7 @@ import {
 } from '../lake/lease.ts';
 import type { RefusedChanges } from '../lake/persons/refusals.ts';
 import { ProjectGone } from '../lake/publish.ts';
+import { inWords } from '../ports/disk-failures.ts';
 import type { CapturedRequest, Inbox, SegmentContent } from '../ports/inbox/inbox.ts';
 import { keys } from '../ports/table/keys.ts';
 import { lineOf } from '../workers/turns.ts';
@@ -54,11 +56,13 @@ interface ProjectLanding {
   readonly delayMs: number;
 }
 
-/** Requests of a project in one segment that are set apart, for they took down what landed them. */
+/** Requests of a project in one segment that are set apart, for they took down what landed them, or could not land. */
 interface SetApart {
   readonly projectId: number;
   /** How often. */
   readonly times: number;
+  /** Why they could not land now; undefined: they were not tried. */
+  readonly reason?: string | undefined;
   /** From the arrival of the oldest of them to now, in milliseconds. */
   readonly delayMs: number;
 }
@@ -70,7 +74,7 @@ export interface LandingReport {
     readonly landed: readonly number[];
     /** The projects whose requests must wait: an import holds them, older requests of theirs wait, or they had no turn. */
     readonly waiting: readonly number[];
-    /** The projects whose requests took down what landed them, and are to be tried later. Nothing waits for these. */
+    /** The projects whose requests are to be tried later, as they cannot land. Nothing waits for these. */
     readonly apart: readonly SetApart[];
     readonly damaged: number;
     readonly unfinished: number;
@@ -140,9 +144,20 @@ interface Turn {
   readonly deaths: LandingDeaths;
 }
 
-/** A part that may have taken down an earlier landing. */
+/** A part that may have taken down an earlier landing, or may be what cannot land. */
 interface Suspect extends Part {
   readonly deaths: LandingDeaths;
+}
+
+/** Suspects that are set apart, and why those of them could not land that were tried. */
+type Apart = ReadonlyMap<Suspect, { readonly reason?: string }>;
+
+/** What became of an attempt to land something. */
+interface Attempt {
+  /** Nothing is while an import has the project. */
+  readonly isBegun: boolean;
+  /** What was to land is, or may be, why it could not; nobody was told. */
+  readonly suspected?: string;
 }
 
 /** One pass, and what has become of it so far. */
@@ -164,10 +179,19 @@ class LandingDied extends Error {
   override readonly name = 'LandingDied';
 }
 
+/** A request was accepted, and nobody can read it. */
+class UnreadableRequest extends Error {
+  override readonly name = 'UnreadableRequest';
+}
+
+/** Whether something could not land for what it is, which no time mends: its project is not to wait for it. */
+const isOfWhatLands = (error: unknown): boolean =>
+  error instanceof LandingDied || error instanceof UnreadableRequest || isOutOfMemory(error) || isOfValues(error);
+
 /**
  * Lands the requests of segments, each project by itself: what fails for one is told, and keeps no other from landing.
- * What may have taken down an earlier landing comes last, and what did so again and again is set apart: only that may land
- * after what came later. Those who have no turn in the time of one pass are left to the next.
+ * What may have taken down an earlier landing comes last, and what did so again and again, or could not be landed for what it
+ * is, is set apart: only that may land after what came later. Those who have no turn in the time of one pass are left to the next.
  */
 export async function land(
   context: Landing,
@@ -211,11 +235,11 @@ async function landInTurn(pass: Pass, inTurn: readonly Turn[], until: number): P
     const good = parts.filter(({ segment }) => !deaths.isSuspect(segment));
     if (good.length === 0) continue;
     isBegun = true;
-    await tryToLand(pass, projectId, good, async (leftBy) => {
-      if (leftBy !== 'landing') return;
-      deaths.open();
-      throw new LandingDied();
+    const { suspected } = await tryToLand(pass, projectId, good, async (leftBy) => {
+      if (leftBy === 'landing') throw new LandingDied();
     });
+    // Which part it is, is not known: each is tried by itself.
+    if (suspected !== undefined) deaths.open();
   }
 }
 
@@ -225,66 +249,90 @@ const suspectsIn = (turns: readonly Turn[]): Suspect[] =>
   );
 
 /**
- * Lands suspects part by part, those last that have taken down most; returns those that are set apart. They have a time of
+ * Lands suspects part by part, those last that have failed most; returns those that are set apart. They have a time of
  * their own, or they would fall behind for as long as others take all of it: one is tried in any case.
  */
-async function landSuspects(pass: Pass, suspects: readonly Suspect[]): Promise<Suspect[]> {
+async function landSuspects(pass: Pass, suspects: readonly Suspect[]): Promise<Apart> {
   const { context, waiting, left } = pass;
   const until = context.clock() + PASS_MS;
-  const apart = new Set(suspects.filter(({ deaths, segment }) => deaths.isApart(segment)));
+  const apart = new Map<Suspect, { readonly reason?: string }>();
+  for (const suspect of suspects) if (suspect.deaths.isApart(suspect.segment)) apart.set(suspect, {});
   const timesApart = ({ deaths, segment }: Suspect): number => (deaths.wasApart(segment) ? deaths.timesOf(segment) : 0);
   let isBegun = false;
   for (const suspect of suspects.toSorted((one, other) => timesApart(one) - timesApart(other))) {
-    const { projectId, segment, deaths } = suspect;
+    const { projectId, segment, deaths, requests } = suspect;
     if (apart.has(suspect) || waiting.has(projectId)) continue;
     if (isBegun && context.clock() >= until) {
       left.add(projectId);
       continue;
     }
     isBegun = true;
-    if (await tryToLand(pass, projectId, [suspect], () => deaths.begin(segment))) deaths.end(segment);
+    const { isBegun: hasEnded, suspected: reason } = await tryToLand(pass, projectId, [suspect], () =>
+      deaths.begin(segment),
+    );
+    if (reason === undefined) {
+      if (hasEnded) deaths.end(segment);
+      continue;
+    }
+    // It counts as an attempt that has not ended. All of its project waits, in its order, until there were enough.
+    if (deaths.isApart(segment)) apart.set(suspect, { reason });
+    else tellFailure(pass, projectId, requests, reason);
   }
   const deathsOf = new Map(suspects.map(({ projectId, deaths }) => [projectId, deaths]));
   for (const [projectId, deaths] of deathsOf) await deaths.settle(!waiting.has(projectId) && !left.has(projectId));
-  return [...apart];
+  return apart;
 }
 
-/** Lands parts of a project, or tells why not. Returns whether that was begun: nothing is while an import has the project. */
-async function tryToLand(pass: Pass, projectId: number, parts: readonly Part[], begin: Begin): Promise<boolean> {
-  const { context } = pass;
+/** Lands parts of a project, or tells why not. */
+async function tryToLand(pass: Pass, projectId: number, parts: readonly Part[], begin: Begin): Promise<Attempt> {
   const requests = parts.flatMap((part) => part.requests);
   try {
     pass.projects.push(await landProject(pass, projectId, requests, begin));
     pass.landed.push(...parts);
   } catch (error) {
-    if (error instanceof LandingDied) return true;
-    pass.waiting.add(projectId);
-    if (error instanceof ImportUnderWay) return false;
-    pass.failures.push({ projectId, reason: messageOf(error), delayMs: delayOf(context, requests) });
+    const reason = messageOf(inWords(error));
+    if (isOfWhatLands(error)) return { isBegun: true, suspected: reason };
+    if (error instanceof ImportUnderWay) {
+      pass.waiting.add(projectId);
+      return { isBegun: false };
+    }
+    tellFailure(pass, projectId, requests, reason);
   }
-  return true;
+  return { isBegun: true };
+}
+
+/** All of the project waits. */
+function tellFailure(
+  { context, waiting, failures }: Pass,
+  projectId: number,
+  requests: readonly CapturedRequest[],
+  reason: string,
+): void {
+  waiting.add(projectId);
+  failures.push({ projectId, reason, delayMs: delayOf(context, requests) });
 }
 
 /** Returns what is told after a pass of its segments and their contents. */
 function reportOf(
   { context, projects, failures, left, landed }: Pass,
   segments: readonly (LandingSegment & { readonly content: SegmentContent | undefined })[],
-  apart: readonly Suspect[],
+  apart: Apart,
 ): LandingReport {
   const landedIn = Map.groupBy(landed, ({ segment }) => segment);
-  const apartIn = Map.groupBy(apart, ({ segment }) => segment);
+  const apartIn = Map.groupBy(apart, ([{ segment }]) => segment);
   const told = segments.map(({ name, landed: before, content }) => {
     const { requests = [], damaged = 0, unfinished = 0 } = content ?? {};
     const setApart = apartIn.get(name) ?? [];
     const done = new Set([...before, ...(landedIn.get(name) ?? []).map(({ projectId }) => projectId)]);
-    const passedOver = new Set([...done, ...setApart.map(({ projectId }) => projectId)]);
+    const passedOver = new Set([...done, ...setApart.map(([{ projectId }]) => projectId)]);
     return {
       name,
       landed: [...done],
       waiting: [...new Set(requests.map(({ projectId }) => projectId))].filter((id) => !passedOver.has(id)),
-      apart: setApart.map(({ projectId, deaths, requests: of }) => ({
+      apart: setApart.map(([{ projectId, deaths, requests: of }, { reason }]) => ({
         projectId,
         times: deaths.timesOf(name),
+        reason,
         delayMs: delayOf(context, of),
       })),
       damaged,
@@ -381,7 +429,8 @@ interface Reading {
 /** The events of a request that was found readable when it was accepted. */
 function* eventsOf(request: CapturedRequest, { isAnonymized, refuse, warn }: Reading): Generator<CapturedEvent> {
   const read = eventsIn({ ...request, body: Buffer.from(request.body) }, isAnonymized);
-  if ('status' in read) throw new Error(`request ${request.id} was accepted and cannot be read: ${read.detail}`);
+  if ('status' in read)
+    throw new UnreadableRequest(`request ${request.id} was accepted and cannot be read: ${read.detail}`);
   for (const one of read) {
     if ('refused' in one) {
       refuse(one.refused.reason);

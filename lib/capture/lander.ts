@@ -131,9 +131,9 @@ export class Lander {
   /** Returns whether something of a segment waits, or is set apart, which is kept. */
   #noteWaiting({ name, landed, waiting, apart }: LandingReport['segments'][number]): boolean {
     const { log, clock, metrics } = this.#options;
-    for (const { projectId, times, delayMs } of apart) {
-      const about = { segment: name, project: projectId, times };
-      log.error('captured events take down what lands them; they are set apart', about);
+    for (const { projectId, times, reason, delayMs } of apart) {
+      const about = { segment: name, project: projectId, times, reason };
+      log.error('captured events cannot land again and again; they are set apart', about);
       metrics.record({ LandingDelay: delayMs / SECOND_MS });
     }
     if (waiting.length === 0 && apart.length === 0) {

@@ -1,5 +1,6 @@
 /**
- * Which requests took down the process that landed them: too much memory, or something worse. The table has it, so that
+ * Which requests took down the process that landed them: too much memory, or something worse. An attempt that failed for
+ * what they are counts as one that did. The table has it, so that
  * whoever lands next, wherever that is, lets all others go first. A lease that a landing has left tells of the first death
  * of a project, which is noted when it is taken over, and costs nothing before; from then on its segments are tried one by
  * one, and each is noted before it is.

@@ -4,8 +4,8 @@ import { mkdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { DuckDBConnection, DuckDBDataChunk, DuckDBInstance } from '@duckdb/node-api';
 import bindings from '@duckdb/node-bindings';
-import { messageOf } from '../basics/text.ts';
 import { type DatabaseLimits, identifier, literal, openDatabase, ownFolder } from '../duckdb/database.ts';
+import { isOutOfMemory } from '../duckdb/failures.ts';
 import { rowBytesIn, rowGroups, rowsPerGroup } from '../duckdb/parquet.ts';
 import { inWords } from '../ports/disk-failures.ts';
 import { Permanent } from '../ports/errors.ts';
@@ -253,7 +253,7 @@ function* runsOf(chunk: DuckDBDataChunk, from: number, rows: number): Generator<
 /** A database serves one delivery at a time where callers' queries run, so what takes too much memory always will. */
 function explained(thrown: unknown): unknown {
   const error = inWords(thrown);
-  if (!messageOf(error).startsWith('Out of Memory')) return error;
+  if (!isOutOfMemory(error)) return error;
   return new Permanent(
     'Selecting its rows takes more memory than there is for one delivery. Make the query and the filters simpler, or ' +
       'the interval shorter.',

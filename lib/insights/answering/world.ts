@@ -11,6 +11,7 @@ import {
 } from '@duckdb/node-api';
 import { messageOf } from '../../basics/text.ts';
 import { type DatabaseLimits, openDatabase, ownFolder, parquet, pathList } from '../../duckdb/database.ts';
+import { isOfValues, isOutOfMemory } from '../../duckdb/failures.ts';
 import { DUCKDB } from '../../hogql/duckdb.ts';
 import { duckdbSelect } from '../../hogql/duckdb-select.ts';
 import { elementType, isList, isTuple, partTypes, type Type, type WholeQuery } from '../../hogql/expression.ts';
@@ -303,8 +304,6 @@ function readerOf(type: Type): Read {
 /** What the values of a caller's query may lead to. */
 function explained(thrown: unknown): unknown {
   const error = inWords(thrown);
-  const message = messageOf(error);
-  if (message.startsWith('Out of Memory')) return new OutOfMemory();
-  if (/^(Out of Range|Conversion|Invalid Input) Error/.test(message)) return queryFailure(valuesInWords(message));
-  return error;
+  if (isOutOfMemory(error)) return new OutOfMemory();
+  return isOfValues(error) ? queryFailure(valuesInWords(messageOf(error))) : error;
 }

@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import type { DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import { messageOf } from '../../basics/text.ts';
 import { connected, literal, parquet } from '../../duckdb/database.ts';
-import { inWords } from '../../ports/disk-failures.ts';
+import { isOutOfMemory } from '../../duckdb/failures.ts';
 import { fromJsonText, type JsonText, toJsonText } from '../../ports/table/json-text.ts';
 import { keys } from '../../ports/table/keys.ts';
 import type { Item, Table } from '../../ports/table/table.ts';
@@ -163,8 +163,8 @@ export async function openPersonStates(
     renew: async (database) => {
       if (!isTime()) return;
       const made = await connected(database, write).catch((thrown: unknown) => {
-        const reason = messageOf(inWords(thrown));
-        if (!reason.startsWith('Out of Memory')) throw thrown;
+        if (!isOutOfMemory(thrown)) throw thrown;
+        const reason = messageOf(thrown);
         log.warning('there is too little memory to put the states of persons together', { project: projectId, reason });
       });
       if (made === undefined) return;

@@ -8,6 +8,7 @@ import { CaptureCounts } from '../../../lib/capture/counts.ts';
 import { land } from '../../../lib/capture/land.ts';
 import { Lander } from '../../../lib/capture/lander.ts';
 import { LandingTurns } from '../../../lib/capture/landing-turns.ts';
+import { databasePool } from '../../../lib/duckdb/pool.ts';
 import { allFiles } from '../../../lib/lake/catalog.ts';
 import { underLease } from '../../../lib/lake/lease.ts';
 import { folderInbox } from '../../../lib/ports/inbox/folder.ts';
@@ -909,7 +910,7 @@ test('a request that takes down what lands it holds up no other, neither of othe
   expect(state.deaths).toBe(3);
   expect(context.lines).toContainEqual(
     expect.objectContaining({
-      message: 'captured events take down what lands them; they are set apart',
+      message: 'captured events cannot land again and again; they are set apart',
       fields: expect.objectContaining({ project: PROJECT, segment: '0000000000000001.inbox', times: 2 }),
     }),
   );
@@ -925,6 +926,90 @@ test('a request that takes down what lands it holds up no other, neither of othe
   expect(await inLake(context, PROJECT, 'event')).toEqual(['bad', 'later', 'meanwhile']);
   expect(await inbox.segments()).toEqual([]);
   expect(await context.table.get(keys.landingDeaths(PROJECT))).toBeUndefined();
+});
+
+test('a request that nobody can read is set apart, and holds up no other: it is told, kept, and lands when it can', async () => {
+  const { context, inbox, send } = await world();
+  const body = JSON.stringify({ api_key: 'phc_ours', batch: [whole({ event: 'bad' })] });
+  await send([], { id: 'bad', body: Buffer.from(body.slice(1)) });
+  await inbox.segments();
+  await send([{ event: 'later' }]);
+  await send([{ event: 'beside it' }], { projectId: OTHER });
+  let isMended = false;
+  const read = async (name: string) => {
+    const content = await inbox.read(name);
+    const mended = content.requests.map((one) => (one.id === 'bad' ? { ...one, body: Buffer.from(body) } : one));
+    return isMended ? { ...content, requests: mended } : content;
+  };
+  const lander = landerOf(context, inbox, (segments) => land({ ...context, inbox: { read } }, segments));
+  await lander.pass();
+  expect(await inLake(context, OTHER, 'event')).toEqual(['beside it']);
+  // It may have another reason: for a second all of the project waits, in its order.
+  expect(await inLake(context, PROJECT, 'event')).toEqual([]);
+  context.clock.advance(SECOND_MS);
+  await lander.pass();
+  expect(await inLake(context, PROJECT, 'event')).toEqual(['later']);
+  expect(await inbox.segments()).toHaveLength(1);
+  const reason = expect.stringMatching(/^request bad was accepted and cannot be read: /);
+  const about = { project: PROJECT, segment: '0000000000000001.inbox', times: 2, reason };
+  expect(context.lines.filter(({ level }) => level === 'ERROR')).toMatchObject([
+    { message: 'captured events could not land', fields: { project: PROJECT, reason } },
+    { message: 'captured events cannot land again and again; they are set apart', fields: about },
+  ]);
+  // What comes meanwhile lands at once, and it is tried ever more rarely.
+  for (let minute = 0; minute < 60; minute += 1) {
+    context.clock.advance(MINUTE_MS);
+    await lander.pass();
+  }
+  await send([{ event: 'meanwhile' }]);
+  expect(await lander.pass()).toBe(1);
+  const tries = context.lines.filter(({ fields }) => fields?.['reason'] !== undefined).length;
+  expect(tries).toBeGreaterThan(3);
+  expect(tries).toBeLessThan(8);
+  isMended = true;
+  context.clock.advance(HOUR_MS);
+  await lander.pass();
+  expect(await inLake(context, PROJECT, 'event')).toEqual(['bad', 'later', 'meanwhile']);
+  expect(await inbox.segments()).toEqual([]);
+  expect(await context.table.get(keys.landingDeaths(PROJECT))).toBeUndefined();
+});
+
+test('a segment for which there is too little memory is set apart, and what came later lands', async () => {
+  const { context, inbox, send } = await world();
+  await send(Array.from({ length: 14 }, () => ({ properties: { text: 'a'.repeat(900_000) } })));
+  await inbox.segments();
+  await send([{ event: 'later' }]);
+  const databases = databasePool({ memoryLimit: '80MB', threads: 1, folder: context.folder });
+  onEnd(() => databases.close());
+  const lander = landerOf(context, inbox, (segments) => land({ ...context, inbox, databases }, segments));
+  for (let second = 0; second < 4; second += 1) {
+    await lander.pass();
+    context.clock.advance(SECOND_MS);
+  }
+  expect(await inLake(context, PROJECT, 'event')).toEqual(['later']);
+  expect(await inbox.segments()).toHaveLength(1);
+});
+
+test('a failure that is not of what lands sets nothing apart: all of its project waits, in its order', async () => {
+  const { context, inbox, send } = await world();
+  await send([{ event: 'first' }]);
+  await inbox.segments();
+  await send([{ event: 'second' }]);
+  const take = () => Promise.reject(new Error('Out of Memory Error: failed to offload data block of size 256.0 KiB'));
+  const full = { ...context, lake: { ...context.lake, take } };
+  const lander = landerOf(context, inbox, (segments) => land({ ...full, inbox }, segments));
+  for (let minute = 0; minute < 10; minute += 1) {
+    await lander.pass();
+    context.clock.advance(MINUTE_MS);
+  }
+  expect(await inbox.segments()).toHaveLength(2);
+  expect(await context.table.get(keys.landingDeaths(PROJECT))).toBeUndefined();
+  expect(context.lines.filter(({ level }) => level === 'ERROR')).toContainEqual(
+    expect.objectContaining({
+      message: 'captured events could not land',
+      fields: { project: PROJECT, reason: 'The disk of the service is full: space must be freed there.' },
+    }),
+  );
 });
 
 test('deaths that are not known to be of what landed keep its order: persons end as sent last', async () => {
