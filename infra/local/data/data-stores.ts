@@ -13,6 +13,7 @@ import { damagedSegments } from '../../../lib/ports/inbox/folder.ts';
 import type { Log } from '../../../lib/ports/log.ts';
 import type { Settings } from '../../../lib/ports/settings.ts';
 import { isDamage, sqliteTable } from '../../../lib/ports/table/sqlite.ts';
+import { markLog } from '../../../lib/ports/table/sqlite-mark.ts';
 import { databaseIn, makeDataDirectory, UnusableDataDirectory } from './data-folder.ts';
 import { checkDataDirectory, upgradeDataDirectory } from './data-version.ts';
 import { exclusiveLock } from './exclusive-lock.ts';
@@ -83,6 +84,7 @@ function openDatabase(
   try {
     table = sqliteTable(databaseIn(folder), { clock });
     upgradeDataDirectory(folder, { alone: isClaimed ? (work) => work() : (work) => whileClaimed(folder, work), log });
+    markLog(databaseIn(folder));
     return table;
   } catch (error) {
     table?.close();

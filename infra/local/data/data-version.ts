@@ -11,6 +11,7 @@ import type { Log } from '../../../lib/ports/log.ts';
 import type { DATA_LAYOUT } from '../../../lib/ports/table/data-layout.ts';
 import { keys } from '../../../lib/ports/table/keys.ts';
 import { isDamage } from '../../../lib/ports/table/sqlite.ts';
+import { refuseLostCommits } from '../../../lib/ports/table/sqlite-mark.ts';
 import { VERSION } from '../version.ts';
 import { databaseIn, refuseFolder, UnusableDataDirectory } from './data-folder.ts';
 
@@ -40,7 +41,8 @@ const NEW: Version = { version: 0, database: null };
 
 /**
  * Throws `UnusableDataDirectory` for what must not be opened, before anything of it is changed: a layout that only a
- * newer program knows, the one of 0.1.0, and a database that is gone or empty though the directory was in use.
+ * newer program knows, the one of 0.1.0, and a database that is gone or empty though the directory was in use. Throws
+ * `CommitsLost` for one whose log is gone or damaged.
  */
 export function checkDataDirectory(folder: string, upgrades: readonly Upgrade[] = UPGRADES): void {
   const { version, database, program } = versionOf(folder);
@@ -53,6 +55,7 @@ export function checkDataDirectory(folder: string, upgrades: readonly Upgrade[] 
   const wasUsed = database !== null || existsSync(join(folder, 'welcomed'));
   const isThere = (statSync(databaseIn(folder), { throwIfNoEntry: false })?.size ?? 0) > 0;
   if (wasUsed && !isThere) throw lost(folder);
+  refuseLostCommits(databaseIn(folder));
   if (version === 0 && isThere && isOfFirstRelease(folder)) {
     throw new UnusableDataDirectory(
       `${folder} is of version 0.1.0, which this version cannot go on with: start anew in an empty folder, and import its ` +
@@ -209,9 +212,9 @@ function nameIn(folder: string): string | null {
 /** Returns whether items are in a database without a name, as 0.1.0 left it: a first start names it before it has any. */
 function isOfFirstRelease(folder: string): boolean {
   const file = databaseIn(folder);
-  const [hasLog, isOpen] = [existsSync(`${file}-wal`), existsSync(`${file}-open`)];
-  // What a kill has left SQLite mends where it may write, and what is lost is told where the table is opened.
-  if (existsSync(`${file}-journal`) || (isOpen && !hasLog)) return false;
+  const hasLog = existsSync(`${file}-wal`);
+  // What a kill has left SQLite mends where it may write.
+  if (existsSync(`${file}-journal`)) return false;
   const address = pathToFileURL(file);
   // So it gets no files beside it: without a log nobody has it open.
   if (!hasLog) address.searchParams.set('immutable', '1');

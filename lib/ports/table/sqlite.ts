@@ -1,5 +1,4 @@
 /** The table in one SQLite file or in memory: WAL, commits are on the disk first, one writer, any number of processes. */
-import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { setTimeout } from 'node:timers/promises';
 import { getOrMake } from '../../basics/maps.ts';
@@ -16,6 +15,7 @@ import {
   refuseLargeItem,
   seconds,
 } from './semantics.ts';
+import { closeMarked, markLog, refuseLostCommits } from './sqlite-mark.ts';
 import {
   Busy,
   type Item,
@@ -63,11 +63,6 @@ const STORE = `
   ON CONFLICT (pk, sk) DO UPDATE SET first_pk = excluded.first_pk, first_sk = excluded.first_sk,
     second_pk = excluded.second_pk, second_sk = excluded.second_sk, ttl = excluded.ttl, value = excluded.value`;
 
-/** The last commits of a database were taken away while nobody had it open. */
-class CommitsLost extends Error {
-  override readonly name = 'CommitsLost';
-}
-
 interface SqliteOptions {
   /** Now, in milliseconds; decides what has expired. */
   readonly clock: () => number;
@@ -79,58 +74,30 @@ interface SqliteOptions {
 }
 
 /**
- * Opens or makes the file; `:memory:` lives as long as it is open. Throws `CommitsLost` when commits that are not in the
- * file itself are not beside it either.
+ * Opens or makes the file; `:memory:` lives as long as it is open. Throws `CommitsLost`, before anything is changed, when
+ * commits that are not in the file itself are not whole beside it either.
  */
 export function sqliteTable(
   path: string,
   { clock, timeout = BUSY_TIMEOUT_MS, sleep = setTimeout, now = () => performance.now() }: SqliteOptions,
 ): SqliteFile {
-  const mark = openMark(path);
+  const isFile = path !== ':memory:';
+  if (isFile) refuseLostCommits(path);
   const database = new DatabaseSync(path, { timeout });
   database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;');
   database.exec(SCHEMA);
-  mark.opened();
-  const table = new SqliteTable(database, { clock, timeout, sleep, now }, (close) => {
-    closed(table);
-    mark.during(close);
-  });
-  if (path !== ':memory:') closeAtExit(table);
-  return table;
-}
-
-/** A process that is closing, or opening, has the log and the mark in disagreement for no longer than this. */
-const MARK_TIMEOUT_MS = 200;
-
-/**
- * Keeps a file beside the database while its write-ahead log is needed. Whoever closes the database last moves the log
- * into it, which SQLite removes then; a process that is killed leaves both. So a mark without a log tells a loss, which
- * SQLite does not notice. The mark goes before the database is closed, and comes back if others have it open: whenever
- * a process is killed, there is none without a log.
- */
-function openMark(path: string): { readonly opened: () => void; readonly during: (close: () => void) => void } {
-  if (path === ':memory:') return { opened: () => {}, during: (close) => close() };
-  const [log, mark] = [`${path}-wal`, `${path}-open`];
-  const isLost = (): boolean => existsSync(mark) && !existsSync(log);
-  if (isLost()) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, MARK_TIMEOUT_MS);
-  if (isLost()) {
-    throw new CommitsLost(
-      `The last commits of ${path} are lost: the service did not end by itself, and ${log}, which holds them, is gone. ` +
-        `Put it back or restore a backup. To go on without them, remove ${mark}.`,
-    );
-  }
-  return {
-    opened: () => {
-      if (!existsSync(mark)) writeFileSync(mark, '');
-    },
+  const whole = { clock, timeout, sleep, now };
+  if (!isFile) return new SqliteTable(database, whole, { committed: () => {}, during: (close) => close() });
+  markLog(path);
+  const table = new SqliteTable(database, whole, {
+    committed: () => markLog(path),
     during: (close) => {
-      rmSync(mark, { force: true });
-      close();
-      if (existsSync(log)) writeFileSync(mark, '');
-      // Another process may have been the last meanwhile.
-      if (!existsSync(log)) rmSync(mark, { force: true });
+      closed(table);
+      closeMarked(path, close);
     },
-  };
+  });
+  closeAtExit(table);
+  return table;
 }
 
 /** Tables in files that are open. */
@@ -150,6 +117,14 @@ function closeAll(): void {
   for (const table of openTables) table.close();
 }
 
+/** Keeps the mark beside the file right. */
+interface Marking {
+  /** Called after each commit. */
+  readonly committed: () => void;
+  /** Closes the database by `close`. */
+  readonly during: (close: () => void) => void;
+}
+
 interface SqliteFile extends Table, Disposable {
   /** Reads the whole file. Returns what is wrong with it, in SQLite's words. */
   problems(): string[];
@@ -162,7 +137,7 @@ class SqliteTable implements SqliteFile {
   readonly #timeout: number;
   readonly #sleep: (milliseconds: number) => Promise<void>;
   readonly #now: () => number;
-  readonly #during: (close: () => void) => void;
+  readonly #marking: Marking;
   readonly #statements = new Map<string, StatementSync>();
   /** Items as they were last read, by key: a page is put together in half the time. */
   readonly #kept = new Map<string, Item>();
@@ -174,17 +149,13 @@ class SqliteTable implements SqliteFile {
   /** The second in which nothing that has expired was left. */
   #sweptAt = Number.NEGATIVE_INFINITY;
 
-  constructor(
-    database: DatabaseSync,
-    { clock, timeout, sleep, now }: Required<SqliteOptions>,
-    during: (close: () => void) => void,
-  ) {
+  constructor(database: DatabaseSync, { clock, timeout, sleep, now }: Required<SqliteOptions>, marking: Marking) {
     this.#database = database;
     this.#clock = clock;
     this.#timeout = timeout;
     this.#sleep = sleep;
     this.#now = now;
-    this.#during = during;
+    this.#marking = marking;
   }
 
   async get<T extends Item>(key: Key<T>): Promise<T | undefined> {
@@ -223,7 +194,7 @@ class SqliteTable implements SqliteFile {
 
   close(): void {
     this.#commitWaiting(true);
-    this.#during(() => this.#database.close());
+    this.#marking.during(() => this.#database.close());
   }
 
   [Symbol.dispose](): void {
@@ -313,6 +284,7 @@ class SqliteTable implements SqliteFile {
     try {
       work();
       this.#statement('COMMIT').run();
+      this.#marking.committed();
     } catch (error) {
       if (this.#database.isTransaction) this.#statement('ROLLBACK').run();
       throw error;

@@ -429,6 +429,23 @@ test('a backup of a directory whose service was killed leaves it as it was', asy
   await opened.close();
 });
 
+test('a backup is refused of a directory whose log was damaged after a kill, before anything is changed or made', async () => {
+  const { place, folder, directory, backup } = await world();
+  const killed = join(place, 'killed');
+  mkdirSync(killed);
+  for (const name of ['workspace.db', 'workspace.db-wal', 'workspace.db-shm', 'workspace.db-open', 'version.json']) {
+    writeFileSync(join(killed, name), readFileSync(join(folder, name)));
+  }
+  await directory.close();
+  const log = readFileSync(join(killed, 'workspace.db-wal'));
+  writeFileSync(join(killed, 'workspace.db-wal'), log.subarray(0, log.length / 2));
+  const contents = () => readdirSync(killed).map((name) => [name, readFileSync(join(killed, name))]);
+  const before = contents();
+  await expect(backUp(killed, backup)).rejects.toThrow(/^The last commits of .*workspace\.db are lost: .* is damaged/);
+  expect(contents()).toEqual(before);
+  expect(readdirSync(place).sort()).toEqual(['home', 'killed']);
+});
+
 test('a backup is made while events come in, and has those that came before it', async () => {
   const { folder, directory, backup } = await world();
   await directory.close();

@@ -114,15 +114,38 @@ describe('a database that is not the one that was there', () => {
     }
     await killed.close();
     expect(existsSync(at(folder, 'workspace.db-open'))).toBe(false);
-    const log = readFileSync(at(left, 'workspace.db-wal'));
+    const [log, whole] = [readFileSync(at(left, 'workspace.db-wal')), readFileSync(at(left, 'workspace.db-wal'))];
     rmSync(at(left, 'workspace.db-wal'));
     expect(() => open(left)).toThrow(/The last commits of .*workspace\.db are lost: .*remove .*workspace\.db-open\.$/);
-    writeFileSync(at(left, 'workspace.db-wal'), log);
+    writeFileSync(at(left, 'workspace.db-wal'), log.fill('Z', 5000, 5001));
+    const before = readdirSync(left);
+    for (const begin of [open, findDataDirectory]) {
+      expect(() => begin(left)).toThrow(
+        /The last commits of .* lost: .*workspace\.db-wal, which holds them, is damaged from byte 4152 on\. Put it back/,
+      );
+    }
+    expect(readdirSync(left)).toEqual(before);
+    writeFileSync(at(left, 'workspace.db-wal'), whole);
     const directory = open(left);
     expect(await directory.table.get({ pk: 'a', sk: 'a' })).toBeDefined();
     await directory.close();
     await open(left).close();
   });
+});
+
+test('a database is marked from its first commit on, so that one whose process was killed before opens again', async () => {
+  const [folder, killed] = [await used(), temporaryFolder()];
+  const service = open(folder);
+  expect(existsSync(at(folder, 'workspace.db-open'))).toBe(false);
+  for (const name of ['workspace.db', 'workspace.db-wal', 'version.json']) {
+    copyFileSync(at(folder, name), at(killed, name));
+  }
+  expect(statSync(at(killed, 'workspace.db-wal')).size).toBe(0);
+  await open(killed).close();
+  await service.table.write([{ put: { pk: 'a', sk: 'b' } }]);
+  expect(existsSync(at(folder, 'workspace.db-open'))).toBe(true);
+  await service.close();
+  expect(existsSync(at(folder, 'workspace.db-open'))).toBe(false);
 });
 
 describe('the version', () => {
@@ -392,16 +415,20 @@ describe('a data directory of another user', () => {
   });
 
   test('that left its mark when it was killed is opened by the user who has the rest', async () => {
-    const folder = await used();
-    writeFileSync(at(folder, 'workspace.db-open'), '');
-    writeFileSync(at(folder, 'workspace.db-wal'), '');
-    chmodSync(at(folder, 'workspace.db-open'), 0o400);
-    await asOrdinaryUser(folder, async () => {
-      const directory = open(folder);
-      expect(await directory.table.get({ pk: 'a', sk: 'a' })).toBeDefined();
+    const [folder, killed] = [await used(), temporaryFolder()];
+    const service = open(folder);
+    await service.table.write([{ put: { pk: 'a', sk: 'b' } }]);
+    for (const name of readdirSync(folder).filter((name) => /^(workspace|version)\./.test(name))) {
+      copyFileSync(at(folder, name), at(killed, name));
+    }
+    await service.close();
+    chmodSync(at(killed, 'workspace.db-open'), 0o400);
+    await asOrdinaryUser(killed, async () => {
+      const directory = open(killed);
+      expect(await directory.table.get({ pk: 'a', sk: 'b' })).toBeDefined();
       await directory.close();
     });
-    expect(existsSync(at(folder, 'workspace.db-open'))).toBe(false);
+    expect(existsSync(at(killed, 'workspace.db-open'))).toBe(false);
   });
 });
 
