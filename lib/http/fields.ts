@@ -212,13 +212,13 @@ function holdsNul(value: unknown): boolean {
 
 const notADictionary = (value: unknown): string => `Invalid data. Expected a dictionary, but got ${typeName(value)}.`;
 
-/** Returns PostHog's name for the type of a JSON value. */
+/** Returns PostHog's name for the type of a JSON value. A whole number that is not exact was written as none. */
 export function typeName(value: unknown): 'str' | 'bool' | 'int' | 'float' | 'list' | 'dict' | 'NoneType' {
   if (value === null || value === undefined) return 'NoneType';
   if (typeof value === 'string') return 'str';
   if (typeof value === 'boolean') return 'bool';
   if (isRawNumber(value)) return /^-?\d+$/.test(value.rawJSON) ? 'int' : 'float';
-  if (typeof value === 'number') return Number.isInteger(value) ? 'int' : 'float';
+  if (typeof value === 'number') return Number.isSafeInteger(value) ? 'int' : 'float';
   return Array.isArray(value) ? 'list' : 'dict';
 }
 

@@ -303,6 +303,7 @@ describe.each(cases)('$name', ({ row, path }) => {
       ['a list', '[]', 400, 'invalid_input', 'Invalid data. Expected a dictionary, but got list.'],
       ['a text', '"x"', 400, 'invalid_input', 'Invalid data. Expected a dictionary, but got str.'],
       ['a number', '1', 400, 'invalid_input', 'Invalid data. Expected a dictionary, but got int.'],
+      ['a long number', '9007199254740993', 400, 'invalid_input', 'Invalid data. Expected a dictionary, but got int.'],
       ...(schema === undefined ? [] : [NULL_BODY]),
       ['nested over 64 levels', `{"a":${'['.repeat(64)}${']'.repeat(64)}}`, 400, 'parse_error', null],
       ['over 1 MiB', `{"a":"${'x'.repeat(1024 * 1024)}"}`, 413, 'request_too_large', null],

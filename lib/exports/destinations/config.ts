@@ -2,6 +2,7 @@ import * as z from 'zod';
 import { getOrMake } from '../../basics/maps.ts';
 import { inQuotes } from '../../basics/text.ts';
 import { notAChoice, typeName } from '../../http/fields.ts';
+import { safelyParsed, valueAt } from '../../http/parse.ts';
 import { invalid, Permanent } from '../../ports/errors.ts';
 import type { BatchExportItem } from '../records/model.ts';
 import type { Config, Destination, Reach } from './destination.ts';
@@ -39,7 +40,7 @@ export function checkedConfig(
       refuseFields(`Configuration missing required field: '${key}'`);
     }
   }
-  const parsed = known.safeParse(merged);
+  const parsed = safelyParsed(known, merged);
   if (!parsed.success) refuseIssue(parsed.error.issues[0] as z.core.$ZodIssue, merged);
   checkEventLists(parsed.data, about);
   destination.check(parsed.data, about.model, reach);
@@ -113,7 +114,7 @@ const EXPECTED: ReadonlyMap<string, string> = new Map([
 ]);
 
 function refuseIssue(issue: z.core.$ZodIssue, config: Config): never {
-  const value = issue.path.reduce<unknown>((inner, key) => (inner as Config)[String(key)], config);
+  const value = valueAt(config, issue.path);
   const found = typeName(value);
   const name = issue.path.join('.');
   if (issue.code === 'invalid_type' || (issue.code === 'invalid_value' && found !== 'str')) {

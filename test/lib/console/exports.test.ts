@@ -46,7 +46,12 @@ describeConsole('exports in the console', ({ service, open, at, api, made }) => 
       destination: { type: 'Folder', config: { path: temporaryFolder() } },
     });
     const { page } = await open(at('/home'));
-    const run = { status: 'Running', latest_error: null, created_at: new Date().toISOString(), records_completed: null };
+    const run = {
+      status: 'Running',
+      latest_error: null,
+      created_at: new Date().toISOString(),
+      records_completed: null,
+    };
     let latest_runs: object[] = [run, { ...run, latest_error: 'Could not reach the server.' }];
     await page.route('**/batch_exports/?*', (route) =>
       route.fulfill({ json: { count: 1, next: null, previous: null, results: [{ ...one, latest_runs }] } }),

@@ -1,3 +1,4 @@
+import { rawNumber } from '../../../../lib/basics/raw-number.ts';
 import { checkedConfig, checkSameType } from '../../../../lib/exports/destinations/config.ts';
 import type { Config } from '../../../../lib/exports/destinations/destination.ts';
 import { merge, splitSecrets } from '../../../../lib/exports/destinations/secrets.ts';
@@ -60,6 +61,10 @@ describe('a config of a new export', () => {
     [{ ...MINIMAL, role: 1 }, "Configuration has invalid type: got 'int', expected 'str'"],
     [{ ...MINIMAL, mode: 1 }, "Configuration has invalid type: got 'int', expected 'str'"],
     [{ ...MINIMAL, copy_inputs: 'x' }, "Configuration has invalid type: got 'str', expected 'dict'"],
+    [
+      { ...MINIMAL, copy_inputs: rawNumber('9007199254740993') },
+      "Configuration has invalid type: got 'int', expected 'dict'",
+    ],
     [{ ...MINIMAL, copy_inputs: {} }, "Configuration has invalid type: got 'NoneType', expected 'str'"],
     [{ ...MINIMAL, exclude_events: '$pageview' }, "Configuration has invalid type: got 'str', expected 'list'"],
     [{ ...MINIMAL, include_events: [1] }, "Configuration has invalid type: got 'int', expected 'str'"],
