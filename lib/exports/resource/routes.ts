@@ -17,7 +17,7 @@ const below = (path: string) =>
   ] as const;
 
 /** The tenant in a path, which names one of the two; that it is the caller's is proved before the operation runs. */
-const place = { organization_id: z.string().optional(), project_id: z.string().optional() };
+const place = { organization_id: uuid().optional(), project_id: integer().optional() };
 const inPlace = z.object(place);
 const ofExport = z.object({ ...place, id: uuid() });
 const ofRun = z.object({ ...place, id: uuid(), run_id: uuid() });

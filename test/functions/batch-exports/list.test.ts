@@ -99,6 +99,15 @@ test("a project's list is its own, the organization's is all, and nobody else's"
   expect(await list(service, `/api/organizations/${String(body?.['id'])}/batch_exports`)).toMatchObject({ count: 0 });
 });
 
+test('an organization is the same in any spelling of its id, and a project in any of its number', async () => {
+  const service = await testService(testContext());
+  await newExport(service, { name: 'one' });
+  const id = service.organization.id;
+  for (const spelling of [id.toUpperCase(), id.replaceAll('-', ''), `urn:uuid:${id}`, '@current'])
+    expect(names(await list(service, `/api/organizations/${spelling}/batch_exports`))).toEqual(['one']);
+  expect(names(await list(service, `/api/projects/0${service.project.id}/batch_exports`))).toEqual(['one']);
+});
+
 test("what was deleted is not listed, nor a deleted project's", async () => {
   const context = testContext();
   const service = await testService(context);
