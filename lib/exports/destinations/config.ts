@@ -31,9 +31,7 @@ export function checkedConfig(
 ): Config {
   const { known, fields } = schemaOf(destination);
   const unknown = Object.keys(sent).filter((key) => !fields.has(key) && !TOLERATED.has(key));
-  if (unknown.length > 0) {
-    refuseFields(`Configuration has unknown field/s: ${inQuotes(unknown.toSorted())}`);
-  }
+  if (unknown.length > 0) refuseUnknown(unknown);
   const merged = merge(stored ?? {}, coerced(sent, fields));
   for (const [key, field] of fields) {
     if (!Object.hasOwn(merged, key) && !field.safeParse(undefined).success) {
@@ -74,6 +72,9 @@ const schemaOf = (destination: Destination): ConfigSchema =>
 function refuseFields(detail: string): never {
   invalid('destination__non_field_errors', detail);
 }
+
+const refuseUnknown = (names: readonly string[]): never =>
+  refuseFields(`Configuration has unknown field/s: ${inQuotes(names.toSorted())}`);
 
 /** Returns what was sent, with text read as a number or a boolean where the field is just that. */
 function coerced(sent: Config, fields: ReadonlyMap<string, z.ZodType>): Config {
@@ -117,6 +118,7 @@ function refuseIssue(issue: z.core.$ZodIssue, config: Config): never {
   const value = valueAt(config, issue.path);
   const found = typeName(value);
   const name = issue.path.join('.');
+  if (issue.code === 'unrecognized_keys') refuseUnknown(issue.keys.map((key) => `${name}.${key}`));
   if (issue.code === 'invalid_type' || (issue.code === 'invalid_value' && found !== 'str')) {
     const expected = issue.code === 'invalid_type' ? (EXPECTED.get(issue.expected) ?? issue.expected) : 'str';
     if (found === expected) invalid('destination', `'${name}' is out of range.`);

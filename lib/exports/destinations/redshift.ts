@@ -22,12 +22,12 @@ import { ACCESS_KEY, type BucketConfig, REGION } from './files/bucket.ts';
 import { refuseConfig } from './refusal.ts';
 
 /** Keys of S3; both or neither, which `check` says in PostHog's words. */
-const KeyPair = z.object({
+const KeyPair = z.strictObject({
   aws_access_key_id: z.string().optional(),
   aws_secret_access_key: z.string().optional(),
 });
 
-const CopyInputs = z.object({
+const CopyInputs = z.strictObject({
   s3_bucket: z.string().optional(),
   region_name: z.string().optional(),
   s3_key_prefix: z.string().default('/'),

@@ -69,6 +69,10 @@ describe('a config', () => {
       { copy_inputs: { ...INPUTS, authorization: "x' MANIFEST; DROP TABLE events; --" } },
       "authorization must be the ARN of a role, 'default', or an access key with its secret.",
     ],
+    [
+      { copy_inputs: { ...INPUTS, authorization: 5 } },
+      "'copy_inputs.authorization' has an invalid value: Invalid input",
+    ],
     [{ copy_inputs: { ...INPUTS, s3_bucket: "it's" } }, 's3_bucket is not the name of a bucket.'],
     [
       { copy_inputs: { ...INPUTS, s3_key_prefix: 'a\\b' } },
@@ -79,6 +83,16 @@ describe('a config', () => {
     [{ table_name: 'x'.repeat(128) }, 'table_name is too long: a name may have 127 bytes.'],
   ])('for COPY with %j is refused', (sent, detail) => {
     expect(refusal({ ...SERVER, mode: 'COPY', ...sent })).toBe(detail);
+  });
+
+  test.each([
+    [{ ...INPUTS, s3_key_prefx: 'p/', extra: 5 }, "'copy_inputs.extra', 'copy_inputs.s3_key_prefx'"],
+    [{ ...INPUTS, bucket_credentials: { ...KEYS, token: 't' } }, "'copy_inputs.bucket_credentials.token'"],
+    [{ ...INPUTS, authorization: { ...KEYS, token: 't' } }, "'copy_inputs.authorization.token'"],
+  ])('refuses fields of COPY that it does not know: %j', (copy_inputs, names) => {
+    const detail = `Configuration has unknown field/s: ${names}`;
+    expect(refusal({ ...SERVER, mode: 'COPY', copy_inputs })).toBe(detail);
+    expect(refusal({ copy_inputs }, checked({ ...SERVER, mode: 'COPY', copy_inputs: INPUTS }))).toBe(detail);
   });
 
   test('needs its secrets again when the bucket or the role of COPY changes', () => {
