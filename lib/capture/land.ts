@@ -22,7 +22,7 @@ import {
 import type { RefusedChanges } from '../lake/persons/refusals.ts';
 import { ProjectGone } from '../lake/publish.ts';
 import { inWords } from '../ports/disk-failures.ts';
-import type { CapturedRequest, Inbox, SegmentContent } from '../ports/inbox/inbox.ts';
+import { type CapturedRequest, type Inbox, type SegmentContent, SegmentUnreadable } from '../ports/inbox/inbox.ts';
 import { keys } from '../ports/table/keys.ts';
 import { lineOf } from '../workers/turns.ts';
 import { type EventWarnings, eventsIn } from './content.ts';
@@ -78,6 +78,8 @@ export interface LandingReport {
     readonly apart: readonly SetApart[];
     readonly damaged: number;
     readonly unfinished: number;
+    /** Why it cannot be read now; undefined: it was. Whose requests it has, is not known, so nothing waits for it. */
+    readonly unreadable?: string | undefined;
   }[];
   readonly projects: readonly ProjectLanding[];
   /** Projects that could not land for another reason, which wait too. */
@@ -200,7 +202,7 @@ export async function land(
 ): Promise<LandingReport> {
   const until = context.clock() + PASS_MS;
   const inLine = lineOf(READ_AT_ONCE);
-  const contents = await Promise.all(segments.map(({ name }) => inLine(() => context.inbox.read(name))));
+  const contents = await Promise.all(segments.map(({ name }) => inLine(() => contentOf(context.inbox, name))));
   const parts = segments.flatMap((segment, n) => partsOf(segment, contents[n]?.requests ?? []));
   const byProject = Map.groupBy(parts, ({ projectId }) => projectId);
   const left = new Set(byProject.keys());
@@ -210,6 +212,19 @@ export async function land(
   const apart = await landSuspects(pass, suspectsIn(inTurn.filter(({ projectId }) => !left.has(projectId))));
   const read = segments.map((segment, n) => ({ ...segment, content: contents[n] }));
   return reportOf(pass, read, apart);
+}
+
+/** What is known of a segment after it was read; `unreadable`: why it was not. */
+type Content = SegmentContent & { readonly unreadable?: string };
+
+/** Reads a segment. One that cannot be read keeps no other from landing. */
+async function contentOf(inbox: Landing['inbox'], segment: string): Promise<Content> {
+  try {
+    return await inbox.read(segment);
+  } catch (error) {
+    if (!(error instanceof SegmentUnreadable)) throw error;
+    return { requests: [], damaged: 0, unfinished: 0, unreadable: error.message };
+  }
 }
 
 /** Returns whose turn comes in a pass, in the order of the turns. */
@@ -315,13 +330,13 @@ function tellFailure(
 /** Returns what is told after a pass of its segments and their contents. */
 function reportOf(
   { context, projects, failures, left, landed }: Pass,
-  segments: readonly (LandingSegment & { readonly content: SegmentContent | undefined })[],
+  segments: readonly (LandingSegment & { readonly content: Content | undefined })[],
   apart: Apart,
 ): LandingReport {
   const landedIn = Map.groupBy(landed, ({ segment }) => segment);
   const apartIn = Map.groupBy(apart, ([{ segment }]) => segment);
   const told = segments.map(({ name, landed: before, content }) => {
-    const { requests = [], damaged = 0, unfinished = 0 } = content ?? {};
+    const { requests = [], damaged = 0, unfinished = 0, unreadable } = content ?? {};
     const setApart = apartIn.get(name) ?? [];
     const done = new Set([...before, ...(landedIn.get(name) ?? []).map(({ projectId }) => projectId)]);
     const passedOver = new Set([...done, ...setApart.map(([{ projectId }]) => projectId)]);
@@ -337,6 +352,7 @@ function reportOf(
       })),
       damaged,
       unfinished,
+      unreadable,
     };
   });
   return { projects, failures, left: [...left], segments: told };

@@ -29,8 +29,12 @@ interface LanderOptions {
 /** What is set apart is looked at so often, and told each time: an alarm of five minutes does not end meanwhile. */
 const APART_LOOK_MS = 4 * MINUTE_MS;
 
-/** A project that cannot land is tried again after so long, twice as long each time; an alarm of five minutes does not end. */
+/**
+ * A project that cannot land, or a segment that cannot be read, is tried again after so long, twice as long each time; an
+ * alarm of five minutes does not end.
+ */
 const FAILED_MS = { first: SECOND_MS, most: 4 * MINUTE_MS };
+const pauseAfter = (times: number): number => Math.min(FAILED_MS.most, FAILED_MS.first * 2 ** times);
 
 /**
  * What was listed is believed for so long, as long as a pass leaves some of it to the next: on AWS to list takes a request
@@ -44,8 +48,10 @@ interface Waiting {
   readonly waiting: readonly number[];
   /** Projects of which something is set apart. */
   readonly apart: readonly number[];
-  /** When what of it is set apart is looked at again, milliseconds since 1970; null: nothing is. */
+  /** When what of it is set apart, or all of it if it cannot be read, is looked at again, milliseconds since 1970; null: nothing is. */
   readonly apartUntil: number | null;
+  /** How often in a row it could not be read. */
+  readonly unread: number;
   /** The pass in which it was tried last. */
   readonly pass: number;
 }
@@ -98,7 +104,7 @@ export class Lander {
     this.#left = left;
     if (segments.length === 0) return 0;
     const report = await this.#options.land(segments);
-    const gone = await this.#noteSegments(report);
+    const gone = await this.#noteSegments(report, listed);
     this.#listed = { segments: listed.filter(({ name }) => !gone.has(name)), at };
     this.#noteFailures(report);
     this.#noteLanded(report);
@@ -107,12 +113,16 @@ export class Lander {
   }
 
   /** Keeps what segments wait for, and removes those that have landed, or sets them aside. Returns which are gone so. */
-  async #noteSegments({ segments }: LandingReport): Promise<ReadonlySet<string>> {
+  async #noteSegments({ segments }: LandingReport, listed: readonly Segment[]): Promise<ReadonlySet<string>> {
     const { inbox, log, metrics } = this.#options;
     const landedWhole: string[] = [];
     const setAside: string[] = [];
     for (const segment of segments) {
       const { name, damaged, unfinished } = segment;
+      if (segment.unreadable !== undefined) {
+        this.#noteUnreadable(segment, listed);
+        continue;
+      }
       if (unfinished > 0) log.info('a write of captured events was cut short', { segment: name, bytes: unfinished });
       if (this.#noteWaiting(segment)) continue;
       if (damaged === 0) {
@@ -126,6 +136,21 @@ export class Lander {
     }
     await inbox.remove(landedWhole);
     return new Set([...landedWhole, ...setAside]);
+  }
+
+  /** Has a segment that cannot be read pause, and tells of it. */
+  #noteUnreadable(
+    { name, landed, unreadable: reason }: LandingReport['segments'][number],
+    listed: readonly Segment[],
+  ): void {
+    const { log, clock, metrics } = this.#options;
+    const { unread = 0 } = this.#waiting.get(name) ?? {};
+    const apartUntil = clock() + pauseAfter(unread);
+    this.#waiting.set(name, { landed, waiting: [], apart: [], apartUntil, unread: unread + 1, pass: this.#passes });
+    log.error('a segment of captured events cannot be read', { segment: name, reason });
+    if (unread === 0) metrics.record({ SegmentsDamaged: 1 }, { segment: name });
+    const { writtenAt = clock() } = listed.find((segment) => segment.name === name) ?? {};
+    metrics.record({ LandingDelay: Math.max(0, clock() - writtenAt) / SECOND_MS });
   }
 
   /** Returns whether something of a segment waits, or is set apart, which is kept. */
@@ -142,7 +167,7 @@ export class Lander {
     }
     const apartUntil = apart.length > 0 ? clock() + APART_LOOK_MS : null;
     const apartIds = apart.map(({ projectId }) => projectId);
-    this.#waiting.set(name, { landed, waiting, apart: apartIds, apartUntil, pass: this.#passes });
+    this.#waiting.set(name, { landed, waiting, apart: apartIds, apartUntil, unread: 0, pass: this.#passes });
     return true;
   }
 
@@ -151,8 +176,7 @@ export class Lander {
     const { log, clock, metrics } = this.#options;
     for (const { projectId, reason, delayMs } of failures) {
       const { times = 0 } = this.#failed.get(projectId) ?? {};
-      const pauseMs = Math.min(FAILED_MS.most, FAILED_MS.first * 2 ** times);
-      this.#failed.set(projectId, { times: times + 1, until: clock() + pauseMs });
+      this.#failed.set(projectId, { times: times + 1, until: clock() + pauseAfter(times) });
       log.error('captured events could not land', { project: projectId, reason });
       metrics.record({ LandingDelay: delayMs / SECOND_MS });
     }

@@ -8,9 +8,9 @@ import { MIB, MINUTE_MS, SECOND_MS } from '../../lib/basics/units.ts';
 import { Transient } from '../../lib/ports/errors.ts';
 import { folderFiles } from '../../lib/ports/files/folder.ts';
 import { firehoseInbox } from '../../lib/ports/inbox/firehose.ts';
-import { folderInbox } from '../../lib/ports/inbox/folder.ts';
+import { damagedSegments, folderInbox } from '../../lib/ports/inbox/folder.ts';
 import { frameOf } from '../../lib/ports/inbox/frame.ts';
-import { type CapturedRequest, type Inbox, InboxClosed } from '../../lib/ports/inbox/inbox.ts';
+import { type CapturedRequest, type Inbox, InboxClosed, SegmentUnreadable } from '../../lib/ports/inbox/inbox.ts';
 import { START, temporaryFolder } from '../support/context.ts';
 import { failFileCalls, fileCallsOf, watchFileCalls } from '../support/file-calls.ts';
 import { onEnd } from '../support/on-end.ts';
@@ -439,6 +439,33 @@ describe('an inbox in a folder', () => {
       damaged: 0,
       unfinished: frameOf(request('b')).length - 1,
     });
+  });
+
+  test('says of a segment that the disk cannot read that it is this one, and lists the others', async () => {
+    const folder = temporaryFolder();
+    const inbox = await openInbox(folder);
+    for (const id of ['a', 'b']) {
+      await inbox.append(request(id));
+      await inbox.segments();
+    }
+    const [first = '', second = ''] = readdirSync(folder);
+    const bad = Object.assign(new Error('EIO: i/o error'), { code: 'EIO' });
+    const failing = ['readFile', 'stat'];
+    const { stop } = await watchFileCalls((name, [path = '']) => {
+      if (failing.includes(name) && basename(path) === first) throw bad;
+    });
+    const other = await openInbox(folder);
+    expect((await other.segments()).map(({ name }) => name)).toEqual([first, second]);
+    await expect(other.read(first)).rejects.toThrow(SegmentUnreadable);
+    await expect(other.read(first)).rejects.toThrow('The disk of the service gives errors: it must be checked.');
+    expect(await other.read(second)).toMatchObject({ requests: [{ id: 'b' }] });
+    expect(await damagedSegments(folder)).toEqual([
+      { path: first, problem: 'it cannot be read: The disk of the service gives errors: it must be checked.' },
+    ]);
+    // Of too many open files none is at fault.
+    Object.assign(bad, { code: 'EMFILE' });
+    await expect(other.read(first)).rejects.toThrow(bad);
+    stop();
   });
 
   test('tells of every damage to what it has kept, and gives no request that was not', async () => {

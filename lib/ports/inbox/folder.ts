@@ -4,15 +4,23 @@
  */
 import { type FileHandle, mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { messageOf } from '../../basics/text.ts';
 import { MIB } from '../../basics/units.ts';
-import { isDiskBroken, UNREADABLE } from '../disk-failures.ts';
+import { inWords, isDiskBroken, UNREADABLE } from '../disk-failures.ts';
 import { Transient } from '../errors.ts';
 import { freeBytesAt } from '../files/free-bytes.ts';
 import { orAbsent } from '../files/or-absent.ts';
 import { syncPath } from '../files/sync-path.ts';
 import { compareText } from '../table/semantics.ts';
 import { canBeCutShort, frameOf, requestsIn, withoutZeros } from './frame.ts';
-import { type CapturedRequest, type Inbox, InboxClosed, type Segment, type SegmentContent } from './inbox.ts';
+import {
+  type CapturedRequest,
+  type Inbox,
+  InboxClosed,
+  type Segment,
+  type SegmentContent,
+  SegmentUnreadable,
+} from './inbox.ts';
 
 /** A segment with so many bytes is ended, whether or not somebody asks for segments. */
 const SEGMENT_BYTES = 5 * MIB;
@@ -73,16 +81,25 @@ export async function damagedSegments(folder: string): Promise<{ readonly path: 
   const names = ((await orAbsent(readdir(folder))) ?? []).filter((name) => SEGMENT.test(name));
   const found = [...names, ...aside.map((name) => `${DAMAGED}/${name}`)].toSorted(compareText).map(async (path) => {
     // One that is gone has landed meanwhile.
-    try {
-      const { damaged } = await readSegment(join(folder, path));
-      const problem = `${damaged} bytes of events that were acknowledged are damaged`;
-      return damaged === 0 ? [] : [{ path, problem }];
-    } catch (error) {
-      if (isDiskBroken(error)) return [{ path, problem: UNREADABLE }];
-      throw error;
-    }
+    const problem = await readSegment(join(folder, path)).then(
+      ({ damaged }) => damaged > 0 && `${damaged} bytes of events that were acknowledged are damaged`,
+      (error: unknown) => {
+        if (!isOfOneFile(error)) throw error;
+        return isDiskBroken(error) ? UNREADABLE : `it cannot be read: ${messageOf(error)}`;
+      },
+    );
+    return problem === false ? [] : [{ path, problem }];
   });
   return (await Promise.all(found)).flat();
+}
+
+/** What the file system says that is about no file but about the process that opens it. */
+const OF_THE_PROCESS: readonly string[] = ['EMFILE', 'ENFILE', 'ENOMEM'];
+
+/** Whether the file system says of one file that it cannot be read, such as `EIO` or `EACCES`. */
+function isOfOneFile(error: unknown): boolean {
+  const { code } = error as NodeJS.ErrnoException;
+  return code !== undefined && !OF_THE_PROCESS.includes(code);
 }
 
 async function readSegment(file: string): Promise<SegmentContent> {
@@ -138,7 +155,7 @@ class FolderInbox implements Inbox {
     const found = names.toSorted(compareText).map(async (name): Promise<Segment[]> => {
       const known = this.#listed.get(name);
       if (known !== undefined) return [known];
-      const { size, mtimeMs } = (await orAbsent(stat(join(this.#folder, name)))) ?? {};
+      const { size, mtimeMs } = (await this.#statOf(name)) ?? {};
       return size === undefined || mtimeMs === undefined ? [] : [{ name, bytes: size, writtenAt: mtimeMs }];
     });
     const segments = (await Promise.all(found)).flat();
@@ -146,8 +163,22 @@ class FolderInbox implements Inbox {
     return segments;
   }
 
-  read(segment: string): Promise<SegmentContent> {
-    return readSegment(join(this.#folder, segment));
+  /** A segment of which the disk does not even say its size is listed as an empty one of now: whoever reads it is told why. */
+  async #statOf(segment: string): Promise<{ readonly size: number; readonly mtimeMs: number } | undefined> {
+    try {
+      return await orAbsent(stat(join(this.#folder, segment)));
+    } catch (error) {
+      if (!isOfOneFile(error)) throw error;
+      return { size: 0, mtimeMs: Date.now() };
+    }
+  }
+
+  async read(segment: string): Promise<SegmentContent> {
+    try {
+      return await readSegment(join(this.#folder, segment));
+    } catch (error) {
+      throw isOfOneFile(error) ? new SegmentUnreadable(messageOf(inWords(error)), { cause: error }) : error;
+    }
   }
 
   async remove(segments: readonly string[]): Promise<void> {

@@ -45,7 +45,7 @@ export interface Inbox {
    * come there.
    */
   segments(): Promise<Segment[]>;
-  /** Reads a segment; one that is gone has nothing. */
+  /** Reads a segment; one that is gone has nothing. Throws `SegmentUnreadable` where others may be read though this one cannot. */
   read(segment: string): Promise<SegmentContent>;
   /** Forgets segments that are in the lake; fine when one is gone. */
   remove(segments: readonly string[]): Promise<void>;
@@ -53,6 +53,11 @@ export interface Inbox {
   setAside(segment: string): Promise<void>;
   /** Sees appends through, and takes no more. */
   close(): Promise<void>;
+}
+
+/** A segment cannot be read, for a reason that is its own, such as an error of the disk where it lies, and that may pass. */
+export class SegmentUnreadable extends Error {
+  override readonly name = 'SegmentUnreadable';
 }
 
 /** The inbox is closed: the program is about to end. */

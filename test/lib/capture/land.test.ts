@@ -1,5 +1,6 @@
 /** From requests to the lake: every event that was acknowledged is there, once. */
 import { randomUUID } from 'node:crypto';
+import { mkdirSync, renameSync, rmdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate as turn } from 'node:timers/promises';
 import * as fc from 'fast-check';
@@ -836,6 +837,39 @@ test('a segment that is damaged is set aside and counted, so that somebody hears
   });
   await lander.pass();
   expect([aside, recorded]).toEqual([['torn'], [{ SegmentsDamaged: 1 }]]);
+});
+
+test('a segment that the disk cannot read holds up nobody: it is named, tried again ever more rarely, and lands when it can', async () => {
+  const { context, inbox, send } = await world();
+  await send([{ event: 'unread' }]);
+  const [{ name = '' } = {}] = await inbox.segments();
+  const file = join(context.folder, 'inbox', name);
+  renameSync(file, `${file}.moved`);
+  mkdirSync(file);
+  await send([{ event: 'later' }]);
+  await send([{ event: 'beside it' }], { projectId: OTHER });
+  const measures: object[] = [];
+  const metrics = { record: (numbers: object) => void measures.push(numbers) };
+  const lander = landerOf({ ...context, metrics }, inbox);
+  expect(await lander.pass()).toBe(2);
+  const reason = expect.stringContaining('EISDIR');
+  expect(context.lines.filter(({ level }) => level === 'ERROR')).toMatchObject([
+    { message: 'a segment of captured events cannot be read', fields: { segment: name, reason } },
+  ]);
+  for (let second = 1; second < 600; second += 1) {
+    context.clock.advance(SECOND_MS);
+    await lander.pass();
+  }
+  expect(context.lines.filter(({ level }) => level === 'ERROR')).toHaveLength(10);
+  // Counted once, and whoever watches how late events land sees that some do not.
+  expect(measures).toContainEqual({ LandingDelay: expect.any(Number) });
+  expect(measures.filter((one) => 'SegmentsDamaged' in one)).toEqual([{ SegmentsDamaged: 1 }]);
+  rmdirSync(file);
+  renameSync(`${file}.moved`, file);
+  context.clock.advance(4 * MINUTE_MS);
+  expect(await lander.pass()).toBe(1);
+  expect(await inLake(context, PROJECT, 'event')).toEqual(['later', 'unread']);
+  expect(await inbox.segments()).toEqual([]);
 });
 
 /**
