@@ -24,7 +24,7 @@ import {
   type TileItem,
 } from './model.ts';
 import { checkCanEdit, checkCanRestrict, isClosed } from './rules.ts';
-import { aboutDashboard, checkDashboardSize, readAgain, readDashboard } from './store.ts';
+import { aboutDashboard, checkDashboardSize, readDashboard } from './store.ts';
 import { checkTileCount, copiedTiles, countedTiles, counting, insightsOf, tileChanges } from './tiles.ts';
 
 type ChangeContext = Pick<Context, 'table' | 'clock'>;
@@ -46,7 +46,8 @@ export async function changeDashboard(
   patch: DashboardChanges,
   changer: Changer,
 ): Promise<StoredDashboard> {
-  const again = () => readAgain(context.table, read);
+  const { project_id, id } = read.summary;
+  const again = () => readDashboard(context.table, project_id, id);
   return untilWrittenFrom(read, again, async (stored) => {
     checkChange(stored, patch, changer);
     return writeChange(context, stored, patch, changer);

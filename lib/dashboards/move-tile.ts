@@ -10,7 +10,7 @@ import { tileItem } from './create.ts';
 import { checkStaySeen } from './insights/visibility.ts';
 import type { StoredDashboard, TileItem } from './model.ts';
 import { checkCanEdit, mayEdit } from './rules.ts';
-import { aboutDashboard, readAgain, readDashboard } from './store.ts';
+import { aboutDashboard, readDashboard } from './store.ts';
 import { checkTileCount, countedTiles, counting, insightsOf } from './tiles.ts';
 
 /**
@@ -25,7 +25,7 @@ export async function moveTile(
 ): Promise<void> {
   const { membership: member } = tenant;
   const { project_id, id: from } = read.summary;
-  const again = () => readAgain(table, read);
+  const again = () => readDashboard(table, project_id, from);
   await untilWrittenFrom(read, again, async (source) => {
     const { summary } = source;
     const target = await readDashboard(table, project_id, to);

@@ -25,10 +25,6 @@ export async function readDashboard(table: Table, project: number, id: number): 
   };
 }
 
-/** Returns a dashboard as it is now. Throws a 404 when it is not there any more. */
-export const readAgain = async (table: Table, { summary }: StoredDashboard): Promise<StoredDashboard> =>
-  (await readDashboard(table, summary.project_id, summary.id)) ?? fail('not_found');
-
 /** Returns the summaries of these dashboards, deleted ones too, by number. Without a number it reads nothing. */
 export async function readAllSummaries(
   table: Table,

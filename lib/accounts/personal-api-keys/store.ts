@@ -174,13 +174,12 @@ async function changeRefs(
   change: (refs: readonly KeyRef[]) => { readonly refs: readonly KeyRef[]; readonly ops: readonly Op[] },
 ): Promise<void> {
   const key = keys.user(user.uuid);
-  const readAgain = async () => (await table.get(key)) ?? fail('not_found');
   const write = async ({ keys: before }: UserItem) => {
     const { refs, ops } = change(fromJsonText(before));
     const set = { keys: toJsonText(refs) };
     await table.write([{ change: key, set, if: { is: { keys: before } }, else: KEYS_CHANGED }, ...ops]);
   };
-  await untilWrittenFrom(user, readAgain, write, KEYS_CHANGED);
+  await untilWrittenFrom(user, () => table.get(key), write, KEYS_CHANGED);
 }
 
 /** Returns whether the user is a member of all of these organizations, and they are all there. One round trip. */
@@ -274,7 +273,6 @@ export async function changeKey(
       Object.entries(grants).map(([name, value]) => [name, Array.isArray(value) ? JSON.stringify(value) : value]),
     ),
   };
-  const readAgain = async () => (await table.get<PersonalApiKeyItem>(item)) ?? fail('not_found');
   const write = async (current: PersonalApiKeyItem) => {
     checkVersion(current, ifMatch);
     refuseStronger(maker, current);
@@ -291,7 +289,7 @@ export async function changeKey(
     ]);
     return after;
   };
-  return untilWrittenFrom(item, readAgain, write, KEYS_CHANGED);
+  return untilWrittenFrom(item, () => table.get<PersonalApiKeyItem>(item), write, KEYS_CHANGED);
 }
 
 /**

@@ -49,8 +49,8 @@ export async function writeInsights(
  */
 export async function bringBack(table: Table, summary: DashboardItem, ids: readonly number[]): Promise<void> {
   const { project_id, id, deleted_at } = summary;
-  const readAgain = () => table.get(keys.dashboard(project_id, id));
-  await untilWrittenFrom<DashboardItem | undefined, void>(summary, readAgain, async (now) => {
+  const readAgain = async () => (await table.get(keys.dashboard(project_id, id))) ?? null;
+  await untilWrittenFrom<DashboardItem | null, void>(summary, readAgain, async (now) => {
     if (now?.deleted_at !== deleted_at) return;
     const insights = await readInsights(table, project_id, ids);
     await writeInsights(table, summary, returnOps(summary, [...insights.values()]));

@@ -124,7 +124,7 @@ export async function changeInsight(
   ifMatch: IfMatch,
 ): Promise<InsightWithTiles> {
   const { project_id: project, id } = read.item;
-  const readAgain = async () => foundInsightToChange(await readInsight(table, project, id));
+  const readAgain = () => readInsight(table, project, id);
   return untilWrittenFrom(read, readAgain, async (stored) => {
     const { item, tiles } = stored;
     if (item.deleted_at !== null && patch.deleted !== false) fail('not_found');

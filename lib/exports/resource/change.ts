@@ -99,8 +99,8 @@ async function untilChanged<T>(
   change: (now: ExportAndPlan) => Promise<T>,
 ): Promise<T> {
   const readAgain = () => exportWithPlan(table, read.item.id);
-  return untilWrittenFrom<ExportAndPlan | undefined, T>(read, readAgain, async (now) => {
-    if (now === undefined || now.item.deleted_at !== null) return fail('not_found');
+  return untilWrittenFrom(read, readAgain, async (now) => {
+    if (now.item.deleted_at !== null) return fail('not_found');
     checkVersion(now.item, ifMatch);
     return change(now);
   });

@@ -221,7 +221,7 @@ export async function changeSubscription(
   const sent = shown === read.target_value && read.notify_url !== null ? others : patch;
   checkTarget(context, read.target_type, sent);
   const target = await targetFields(context, tenant, read.id, { target_type: read.target_type, ...sent });
-  const readAgain = async () => foundSubscriptionToChange(await readSubscription(table, project.id, read.id));
+  const readAgain = () => readSubscription(table, project.id, read.id);
   return untilWrittenFrom(read, readAgain, async (item) => {
     if (item.deleted && patch.deleted !== false) fail('not_found');
     checkVersion(item, ifMatch);

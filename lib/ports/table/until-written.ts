@@ -1,3 +1,4 @@
+import { fail } from '../errors.ts';
 import { Busy, type Key, type Op, Refused, type Table, type Value } from './table.ts';
 
 /** A write outlasts so many changes by others: each time that it is refused, one of them was done. */
@@ -27,18 +28,18 @@ export async function untilWritten<T>(attempt: () => Promise<T>, reason?: string
 
 /**
  * As `untilWritten`, of what the caller has `read` before: the first attempt is given that, and each one after it what is
- * read again then.
+ * read again then. Throws a 404 when there is nothing any more.
  */
 export function untilWrittenFrom<Read, T>(
   read: Read,
-  readAgain: () => Promise<Read>,
+  readAgain: () => Promise<Read | undefined>,
   attempt: (now: Read) => Promise<T>,
   reason?: string,
 ): Promise<T> {
-  let next = (): Read | Promise<Read> => read;
+  let next = async (): Promise<Read> => read;
   return untilWritten(async () => {
     const now = await next();
-    next = readAgain;
+    next = async () => (await readAgain()) ?? fail('not_found');
     return attempt(now);
   }, reason);
 }

@@ -104,7 +104,6 @@ export async function removeMember(
   const witness = witnessOf(actor, target, members);
   const key = keys.membership(target.user_uuid, organization.id);
   const witnessed = witness === undefined ? [] : [levelCheck(witness, organization)];
-  const readAgain = async () => (await table.get(key)) ?? fail('not_found');
   const remove = async (member: MembershipItem) => {
     checkVersion(member, ifMatch);
     if (member.level !== target.level || member.ver !== target.ver) fail('conflict');
@@ -121,5 +120,5 @@ export async function removeMember(
       ...also.flat(),
     ]);
   };
-  await untilWrittenFrom(target, readAgain, remove, MEMBER_CHANGED);
+  await untilWrittenFrom(target, () => table.get(key), remove, MEMBER_CHANGED);
 }

@@ -5,7 +5,7 @@ import { type IfMatch, inVersion } from '../../../http/etag.ts';
 import { base62 } from '../../../http/tokens.ts';
 import { jobOps } from '../../../jobs/job.ts';
 import type { Context } from '../../../ports/context.ts';
-import { fail, invalid } from '../../../ports/errors.ts';
+import { invalid } from '../../../ports/errors.ts';
 import { fromJsonText, toJsonText } from '../../../ports/table/json-text.ts';
 import { keys, places } from '../../../ports/table/keys.ts';
 import { nextNumber } from '../../../ports/table/sequence.ts';
@@ -135,7 +135,7 @@ async function changeBriefs(
   const key = keys.organization(organization.id);
   const readAgain = async () => {
     const now = await table.get(key);
-    return now?.deleted_at === null ? now : fail('not_found');
+    return now?.deleted_at === null ? now : undefined;
   };
   const write = async ({ projects }: OrganizationItem) => {
     const { briefs, ops } = change(fromJsonText(projects));
