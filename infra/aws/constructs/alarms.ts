@@ -81,18 +81,12 @@ const rules = (
   },
   'An execution is broken': {
     says: 'A state machine failed. What a destination refuses does not count: its run fails, not the machine.',
-    metric: sumOf(
-      Object.fromEntries(machines.map((one, n) => [`failed${n}`, one.metricFailed({ period: FIVE_MINUTES })])),
-      FIVE_MINUTES,
-    ),
+    metric: sumOf(numbered('failed', machines, (one) => one.metricFailed({ period: FIVE_MINUTES }))),
     threshold: 1,
   },
   'An execution ran out of time': {
     says: 'A state machine took longer than it may.',
-    metric: sumOf(
-      Object.fromEntries(machines.map((one, n) => [`timedOut${n}`, one.metricTimedOut({ period: FIVE_MINUTES })])),
-      FIVE_MINUTES,
-    ),
+    metric: sumOf(numbered('timedOut', machines, (one) => one.metricTimedOut({ period: FIVE_MINUTES }))),
     threshold: 1,
   },
   'Events land late': {
@@ -124,10 +118,7 @@ const rules = (
   },
   'A trigger fails': {
     says: 'The tick, what settles broken executions, or what answers queries behind has thrown three errors in five minutes.',
-    metric: sumOf(
-      Object.fromEntries(functions.map((one, n) => [`errors${n}`, one.metricErrors({ period: FIVE_MINUTES })])),
-      FIVE_MINUTES,
-    ),
+    metric: sumOf(numbered('errors', functions, (one) => one.metricErrors({ period: FIVE_MINUTES }))),
     threshold: 3,
   },
   'An end is not settled': {
@@ -142,7 +133,7 @@ const rules = (
   },
   'The table refuses': {
     says: 'DynamoDB throttled reads or writes of the table, or of one of its indexes.',
-    metric: sumOf(throttled(FIVE_MINUTES), FIVE_MINUTES),
+    metric: sumOf(throttled(FIVE_MINUTES)),
     threshold: 10,
   },
   'Functions are held back': {
@@ -169,7 +160,7 @@ const rules = (
   },
   'Queries are held back': {
     says: 'As many queries as may run at once have done so for half an hour, and others are refused.',
-    metric: sumOf(throttlesOf(queries), FIVE_MINUTES),
+    metric: sumOf(throttlesOf(queries)),
     threshold: 1,
     periods: 6,
   },
@@ -186,12 +177,23 @@ const rules = (
   },
 });
 
-const throttlesOf = (functions: readonly IFunction[]): Record<string, IMetric> =>
-  Object.fromEntries(functions.map((one, n) => [`throttled${n}`, one.metricThrottles({ period: FIVE_MINUTES })]));
+/** A metric of each, by a word and its number. */
+const numbered = <T>(word: string, all: readonly T[], metricOf: (one: T) => IMetric): Record<string, IMetric> =>
+  Object.fromEntries(all.map((one, n) => [`${word}${n}`, metricOf(one)]));
 
-/** A sum of what there is: most of these metrics are silent when all is well, and `a + b` is nothing where one is. */
-const sumOf = (usingMetrics: Record<string, IMetric>, period: Duration): MathExpression =>
-  new MathExpression({ expression: `SUM([${Object.keys(usingMetrics).join(', ')}])`, usingMetrics, period });
+const throttlesOf = (functions: readonly IFunction[]): Record<string, IMetric> =>
+  numbered('throttled', functions, (one) => one.metricThrottles({ period: FIVE_MINUTES }));
+
+/**
+ * A sum in five minutes of what there is: most of these metrics are silent when all is well, and `a + b` is nothing where
+ * one is.
+ */
+const sumOf = (usingMetrics: Record<string, IMetric>): MathExpression =>
+  new MathExpression({
+    expression: `SUM([${Object.keys(usingMetrics).join(', ')}])`,
+    usingMetrics,
+    period: FIVE_MINUTES,
+  });
 
 interface AlarmsProps {
   readonly stage: Stage;
