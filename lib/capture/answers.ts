@@ -165,10 +165,6 @@ async function keepEvents(
 }
 
 const EVENTS: Answer = (context, request) => keepEvents(OF_ALL, context, request);
-const EVENTS_V1: Answer = (context, request) => keepEvents(OF_EACH, context, request);
-
-/** Session recordings, which are not kept. */
-const RECORDINGS: Answer = () => TAKEN;
 
 /** Versions of posthog-js and of SDKs for apps that ask for the configuration here ask for it nowhere else. */
 const FLAGS: Answer = (_context, { query }) =>
@@ -179,11 +175,6 @@ const FLAGS: Answer = (_context, { query }) =>
     requestId: randomUUID(),
   });
 
-const DECIDE: Answer = () =>
-  json({ ...CONFIGURATION, featureFlags: {}, featureFlagPayloads: {}, errorsWhileComputingFlags: false });
-
-const CONFIG: Answer = () => json(CONFIGURATION, { 'Cache-Control': CONFIG_CACHE });
-
 const CONFIG_SCRIPT: Answer = (_context, _request, token) => ({
   status: 200,
   headers: { 'Content-Type': 'application/javascript; charset=utf-8', 'Cache-Control': CONFIG_CACHE },
@@ -192,13 +183,6 @@ const CONFIG_SCRIPT: Answer = (_context, _request, token) => ({
     `window._POSTHOG_REMOTE_CONFIG[${JSON.stringify(token)}]=` +
     `${JSON.stringify({ config: CONFIGURATION, siteApps: [] })}})();`,
 });
-
-/** What servers ask that would evaluate flags themselves. */
-const DEFINITIONS: Answer = () => json({ flags: [], group_type_mapping: {}, cohorts: {} });
-
-const EARLY_ACCESS: Answer = () => json({ earlyAccessFeatures: [] });
-
-const SURVEYS: Answer = () => json({ surveys: [] });
 
 interface Answered {
   /** Paths as a gateway names them, which takes those with a slash at the end for the same. */
@@ -211,14 +195,23 @@ interface Answered {
 const ANSWERED: readonly Answered[] = [
   { templates: ['/i/v0/e', '/e', '/batch'], answer: EVENTS, isBusy: true },
   { templates: ['/i/v0/ai/batch', '/capture', '/track', '/engage'], answer: EVENTS },
-  { templates: V1_TEMPLATES, answer: EVENTS_V1, isBusy: true },
-  { templates: ['/s'], answer: RECORDINGS },
+  { templates: V1_TEMPLATES, answer: (context, request) => keepEvents(OF_EACH, context, request), isBusy: true },
+  // Session recordings, which are not kept.
+  { templates: ['/s'], answer: () => TAKEN },
   { templates: ['/flags'], answer: FLAGS },
-  { templates: ['/flags/definitions', '/api/feature_flag/local_evaluation'], answer: DEFINITIONS },
-  { templates: ['/api/early_access_features'], answer: EARLY_ACCESS },
-  { templates: ['/api/surveys'], answer: SURVEYS },
-  { templates: ['/decide'], answer: DECIDE },
-  { templates: ['/array/{token}/config'], answer: CONFIG },
+  // What servers ask that would evaluate flags themselves.
+  {
+    templates: ['/flags/definitions', '/api/feature_flag/local_evaluation'],
+    answer: () => json({ flags: [], group_type_mapping: {}, cohorts: {} }),
+  },
+  { templates: ['/api/early_access_features'], answer: () => json({ earlyAccessFeatures: [] }) },
+  { templates: ['/api/surveys'], answer: () => json({ surveys: [] }) },
+  {
+    templates: ['/decide'],
+    answer: () =>
+      json({ ...CONFIGURATION, featureFlags: {}, featureFlagPayloads: {}, errorsWhileComputingFlags: false }),
+  },
+  { templates: ['/array/{token}/config'], answer: () => json(CONFIGURATION, { 'Cache-Control': CONFIG_CACHE }) },
   { templates: ['/array/{token}/config.js'], answer: CONFIG_SCRIPT },
 ];
 const ANSWERS = ANSWERED.map(({ templates, answer }) => [patternOf(templates), answer] as const);

@@ -1,6 +1,7 @@
 /** The public page of a shared dashboard. It needs no script, loads nothing, and names nobody. */
 import type { APIGatewayProxyEvent } from 'aws-lambda';
 import type * as z from 'zod';
+import { getOrMake } from '../../basics/maps.ts';
 import { placesOf } from '../../charts/places.ts';
 import { CHART_STYLE } from '../../charts/style.ts';
 import type { ContentAnswer } from '../../http/answer.ts';
@@ -163,12 +164,8 @@ const minuteFormats = new Map<string, Intl.DateTimeFormat>();
 
 /** Returns an instant as the clock of a zone shows it, to the minute: `1 Jan 2026, 09:30`. */
 function minuteText(instant: number, timeZone: string): string {
-  let format = minuteFormats.get(timeZone);
-  if (format === undefined) {
-    format = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'short', timeZone });
-    minuteFormats.set(timeZone, format);
-  }
-  return format.format(instant);
+  const format = { dateStyle: 'medium', timeStyle: 'short', timeZone } as const;
+  return getOrMake(minuteFormats, timeZone, () => new Intl.DateTimeFormat('en-GB', format)).format(instant);
 }
 
 const NOT_FROM_PAGES: ReadonlySet<FailureKind> = new Set([
