@@ -1,6 +1,7 @@
 import { messageOf } from '../../lib/basics/text.ts';
 import { systemTimer, type Timer } from '../../lib/basics/timer.ts';
 import { MINUTE_MS } from '../../lib/basics/units.ts';
+import { inWords } from '../../lib/ports/disk-failures.ts';
 import type { Log } from '../../lib/ports/log.ts';
 
 /** The longest pause after a failure. */
@@ -34,7 +35,7 @@ export function again(
       },
       (error: unknown) => {
         pause = Math.min(pause * 2, LONGEST_PAUSE_MS);
-        log.error(failure, { reason: messageOf(error) });
+        log.error(failure, { reason: messageOf(inWords(error)) });
       },
     );
     void current.then(() => {

@@ -53,3 +53,12 @@ test('a stop waits for what is being done, and nothing is done after it', async 
   await stopped;
   expect([calls, it.waits]).toEqual([1, []]);
 });
+
+test('what fails for want of room on the disk is told in words', async () => {
+  const full = Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC' });
+  const { next, lines } = doing(() => Promise.reject(full));
+  await next();
+  expect(lines[0]).toMatchObject({
+    fields: { reason: 'The disk of the service is full: space must be freed there.' },
+  });
+});
