@@ -1,5 +1,5 @@
-import { appendFileSync, readdirSync, readFileSync, truncateSync, utimesSync, writeFileSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { appendFileSync, readdirSync, readFileSync, rmSync, truncateSync, utimesSync, writeFileSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import type { PutRecordCommand } from '@aws-sdk/client-firehose';
 import * as fc from 'fast-check';
@@ -311,6 +311,20 @@ describe('an inbox in a folder', () => {
     freeMegabytes = 101;
     await inbox.append(request('c'));
     expect(await idsIn(inbox)).toEqual(['c']);
+  });
+
+  test('makes its folder again where that is gone, and keeps what comes then', async () => {
+    const folder = join(temporaryFolder(), 'inbox');
+    const inbox = await openInbox(folder);
+    await inbox.append(request('a'));
+    await inbox.segments();
+    rmSync(folder, { recursive: true });
+    const synced: string[] = [];
+    const { stop } = await watchFileCalls((name, paths) => void (name === 'sync' && synced.push(...paths)));
+    await inbox.append(request('b'));
+    stop();
+    expect(synced).toContain(dirname(folder));
+    expect(await idsIn(inbox)).toEqual(['b']);
   });
 
   test('begins another segment when one is large', async () => {

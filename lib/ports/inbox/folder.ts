@@ -62,13 +62,17 @@ export async function folderInbox(
   folder: string,
   { freeBytes = () => freeBytesAt(folder) }: FolderInboxOptions = {},
 ): Promise<Inbox> {
-  await mkdir(folder, { recursive: true });
-  await syncPath(dirname(folder));
+  await makeInbox(folder);
   // Those that were set aside keep their numbers, too: another one of such a name would take their place.
   const aside = (await orAbsent(readdir(join(folder, DAMAGED)))) ?? [];
   const names = [...(await readdir(folder)), ...aside].filter((name) => SEGMENT.test(name));
   const last = Number.parseInt(names.toSorted(compareText).at(-1) ?? '0', 10);
   return new FolderInbox(folder, last, freeBytes);
+}
+
+async function makeInbox(folder: string): Promise<void> {
+  await mkdir(folder, { recursive: true });
+  await syncPath(dirname(folder));
 }
 
 /**
@@ -218,7 +222,9 @@ class FolderInbox implements Inbox {
     }
   }
 
+  /** Begins a segment. The folder is made again where somebody has removed it. */
   async #begin(): Promise<OpenSegment> {
+    if ((await orAbsent(stat(this.#folder))) === undefined) await makeInbox(this.#folder);
     if ((await this.#freeBytes()) < RESERVED_BYTES)
       throw new Transient('The disk of the service is nearly full: space must be freed there.', { isOwn: true });
     this.#last += 1;
