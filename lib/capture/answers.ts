@@ -4,10 +4,12 @@
  */
 import { randomUUID } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
-import { bytesText, messageOf } from '../basics/text.ts';
-import { SECOND_MS } from '../basics/units.ts';
+import { bytesText } from '../basics/text.ts';
+import { toldAtMost } from '../basics/told-at-most.ts';
+import { MINUTE_MS, SECOND_MS } from '../basics/units.ts';
 import type { Context } from '../ports/context.ts';
 import { inWords } from '../ports/disk-failures.ts';
+import { Permanent, Transient } from '../ports/errors.ts';
 import { type Inbox, InboxClosed } from '../ports/inbox/inbox.ts';
 import type { ArrivedRequest, RequestContent } from './content.ts';
 import type { CaptureCounts } from './counts.ts';
@@ -43,7 +45,7 @@ export class ReaderBusy extends Error {
   override readonly name = 'ReaderBusy';
 }
 
-export interface CaptureContext extends Pick<Context, 'clock' | 'log' | 'metrics'> {
+export interface CaptureContext extends Pick<Context, 'clock' | 'metrics'> {
   readonly inbox: Pick<Inbox, 'append'>;
   readonly tokens: ProjectTokens;
   readonly read: ReadRequest;
@@ -52,6 +54,20 @@ export interface CaptureContext extends Pick<Context, 'clock' | 'log' | 'metrics
   readonly mayTake: (projectId: number, events: number) => number;
   /** Events of a project in a day, about. Null: any number. */
   readonly eventsPerDay: number | null;
+  /** Told of each request that cannot be kept now; see `toldNotKept`. */
+  readonly notKept: (why: NotKept) => void;
+}
+
+interface NotKept {
+  readonly requestId: string;
+  readonly error: unknown;
+}
+
+/** Returns a `notKept` that writes to the log once a minute: a disk that is full keeps nothing of anybody. */
+export function toldNotKept({ log, clock }: Pick<Context, 'log' | 'clock'>): CaptureContext['notKept'] {
+  return toldAtMost({ eachMs: MINUTE_MS, clock }, (requests, { requestId, error }) =>
+    log.error('requests could not be kept', { requests, request_id: requestId, error }),
+  );
 }
 
 type Answer = (context: CaptureContext, request: SdkRequest, token: string) => Promise<SdkAnswer> | SdkAnswer;
@@ -237,10 +253,14 @@ export async function answerSdk(context: CaptureContext, request: SdkRequest): P
   } catch (error) {
     if (error instanceof InboxClosed || error instanceof ReaderBusy)
       return withCors(request, laterAnswer(error.message, RETRY_MS));
-    context.log.error('a request could not be kept', { request_id: request.id, error });
-    return withCors(request, laterAnswer(messageOf(inWords(error)), RETRY_MS));
+    context.notKept({ requestId: request.id, error });
+    return withCors(request, laterAnswer(reasonOf(inWords(error)), RETRY_MS));
   }
 }
+
+/** What was not expected may name paths of the service: a stranger is told none. */
+const reasonOf = (error: unknown): string =>
+  error instanceof Transient || error instanceof Permanent ? error.message : 'The service cannot keep this now.';
 
 async function answerTo(context: CaptureContext, request: SdkRequest): Promise<SdkAnswer> {
   if (request.method === 'OPTIONS') return { status: 200, headers: { 'Access-Control-Max-Age': '86400' }, body: '' };

@@ -4,7 +4,7 @@ import { MINUTE_MS, SECOND_MS } from '../basics/units.ts';
 import { bytesOf } from '../http/body.ts';
 import { requestIdOf } from '../http/request-id.ts';
 import type { Context } from '../ports/context.ts';
-import { answerSdk, type CaptureContext, type SdkRequest } from './answers.ts';
+import { answerSdk, type CaptureContext, type SdkRequest, toldNotKept } from './answers.ts';
 import { contentOf } from './content.ts';
 import { CaptureCounts } from './counts.ts';
 import { askForLanding } from './landing.ts';
@@ -52,6 +52,7 @@ export function captureEndpoint(context: Context): Capture {
     mayTake: (projectId) =>
       counts.acceptedThisMinute(projectId) < EVENTS_PER_MINUTE ? 0 : MINUTE_MS - (clock() % MINUTE_MS),
     eventsPerDay: settings.eventsPerDay,
+    notKept: toldNotKept(context),
   };
   return async (event) => {
     const { status, headers, body } = await answerSdk(capture, requestOf(event));

@@ -2,8 +2,8 @@
 
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { wasLately } from '../../../lib/basics/lately.ts';
 import { getOrMake } from '../../../lib/basics/maps.ts';
+import { toldAtMost } from '../../../lib/basics/told-at-most.ts';
 import { MINUTE_MS } from '../../../lib/basics/units.ts';
 import { networkOf } from '../../../lib/http/network.ts';
 import type { Log } from '../../../lib/ports/log.ts';
@@ -73,13 +73,9 @@ export function boundConnections(server: Server, { limits, proxies, clock, log }
   const all = newShare();
   const networks = new Map<string, Share>();
   let isClosing = false;
-  let [dropped, toldAt] = [0, Number.NEGATIVE_INFINITY];
-  const tell = (address: string | undefined): void => {
-    dropped += 1;
-    if (wasLately(toldAt, clock(), MINUTE_MS)) return;
-    log.warning('closed connections, for there are too many', { connections: dropped, last_of: address ?? null });
-    [dropped, toldAt] = [0, clock()];
-  };
+  const tell = toldAtMost<string | undefined>({ eachMs: MINUTE_MS, clock }, (connections, address) =>
+    log.warning('closed connections, for there are too many', { connections, last_of: address ?? null }),
+  );
   const close = (socket: Socket): void => {
     tell(socket.remoteAddress);
     socket.destroy();

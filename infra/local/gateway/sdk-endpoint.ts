@@ -6,10 +6,12 @@ import {
   isSdkPath,
   noRoomAnswer,
   type SdkAnswer,
+  toldNotKept,
   tooLargeAnswer,
   tooManyAnswer,
 } from '../../../lib/capture/answers.ts';
 import { networkOf } from '../../../lib/http/network.ts';
+import type { Context } from '../../../lib/ports/context.ts';
 import { type BodyLimits, bodyRoom } from './body-room.ts';
 import { drain, readBody } from './request-body.ts';
 import { addressOf } from './sender-address.ts';
@@ -48,7 +50,7 @@ export const SDK_LIMITS: SdkLimits = {
 };
 
 export interface SdkEndpointOptions {
-  readonly context: Omit<CaptureContext, 'mayTake'>;
+  readonly context: Omit<CaptureContext, 'mayTake' | 'notKept'> & Pick<Context, 'log'>;
   readonly limits: SdkLimits;
   /** How many proxies stand before the service, each of which adds whom it serves to `X-Forwarded-For`. */
   readonly proxies: number;
@@ -62,6 +64,7 @@ export function sdkEndpoint({ context, limits, proxies }: SdkEndpointOptions): S
   const capture: CaptureContext = {
     ...context,
     mayTake: (projectId, events) => projects?.(String(projectId), performance.now(), events) ?? 0,
+    notKept: toldNotKept(context),
   };
   return {
     isFor: isSdkPath,

@@ -430,6 +430,7 @@ async function answered(changes: Parameters<typeof captureService>[0]): Promise<
     counts: { add: () => {}, refuse: () => {}, acceptedToday: async () => 0 },
     read: async () => taken,
     mayTake: () => 0,
+    notKept: () => {},
     eventsPerDay: null,
     ...changes,
   };
@@ -448,6 +449,30 @@ test('what cannot be kept at this moment is to be sent again', async () => {
     });
     expect(answer.body).toMatch(/^The disk of the service is full: space must be freed there\./);
   }
+});
+
+test('a sender is not told what the service did not expect, such as the path of a file', async () => {
+  const gone = Object.assign(new Error("ENOENT: no such file or directory, statfs '/srv/inbox'"), { code: 'ENOENT' });
+  const answer = await answered({ inbox: { append: () => Promise.reject(gone) } });
+  expect(answer).toMatchObject({ status: 503, body: 'The service cannot keep this now. Try again in 5 s.' });
+});
+
+test('requests that cannot be kept are told in the log once a minute, with their number', async () => {
+  const append = () => Promise.reject(new Error('broken'));
+  const full = await captureService({ inbox: { append } });
+  const { context: own } = full;
+  const send = async (times: number): Promise<void> => {
+    for (let n = 0; n < times; n += 1) {
+      const body = JSON.stringify({ ...event(), api_key: full.token });
+      expect((await fetch(`${full.service.address}/e`, { method: 'POST', body })).status).toBe(503);
+    }
+  };
+  const told = () => own.lines.filter(({ message }) => message === 'requests could not be kept');
+  await send(5);
+  expect(told()).toMatchObject([{ level: 'ERROR', fields: { requests: 1, error: new Error('broken') } }]);
+  own.clock.advance(MINUTE_MS);
+  await send(2);
+  expect(told().map(({ fields }) => fields['requests'])).toEqual([1, 5]);
 });
 
 /** Of `Retry-After`; less where the test is slow. */
