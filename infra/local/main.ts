@@ -34,24 +34,34 @@ function choose(): Choices {
   }
 }
 
+/** Starts the service, and at the first time makes what a newcomer needs. */
 async function start({ folder, host, port, hasRateLimit, ...rest }: Choices, log: Log): Promise<Service> {
   const rateLimit = hasRateLimit ? DEFAULT_RATE_LIMIT : null;
-  try {
-    return await startService({ folder, host, port, rateLimit, ...rest, log });
-  } catch (thrown) {
-    let error = thrown;
-    // What fails while all that was open is closed hides why it was.
-    while (error instanceof SuppressedError) error = error.suppressed;
-    const { code, syscall } = error as NodeJS.ErrnoException;
-    if (code === 'EADDRINUSE')
-      refuse(`Port ${port} is taken. Choose another one with PORT, such as PORT=8011 npm start.`);
-    if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND') refuse(`This machine has no address ${host} (HOST).`);
-    if (code === 'EACCES' && syscall === 'listen')
-      refuse(`This user may not listen on port ${port}. Choose another one with PORT, such as PORT=8011 npm start.`);
-    if (code === 'EACCES' || code === 'EPERM')
-      refuse(`${messageOf(error)}. All that is in ${folder} must belong to the user who runs the service.`);
-    return refuse(messageOf(inWords(inWordsOf(folder, error))));
+  const service = await startService({ folder, host, port, rateLimit, ...rest, log });
+  log.info('listening', { address: service.address, version: VERSION, data_directory: folder });
+  const first = await firstStart(service.context, folder);
+  if (first !== undefined) {
+    // Who reads it may be at another machine.
+    welcome(first.welcome, folder, rest.settings.publicUrl ?? service.address, log);
+    first.done();
   }
+  return service;
+}
+
+/** Ends a start that has thrown this. */
+function refuseFor(thrown: unknown, { folder, host, port }: Choices): never {
+  let error = thrown;
+  // What fails while all that was open is closed hides why it was.
+  while (error instanceof SuppressedError) error = error.suppressed;
+  const { code, syscall } = error as NodeJS.ErrnoException;
+  if (code === 'EADDRINUSE')
+    refuse(`Port ${port} is taken. Choose another one with PORT, such as PORT=8011 npm start.`);
+  if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND') refuse(`This machine has no address ${host} (HOST).`);
+  if (code === 'EACCES' && syscall === 'listen')
+    refuse(`This user may not listen on port ${port}. Choose another one with PORT, such as PORT=8011 npm start.`);
+  if (code === 'EACCES' || code === 'EPERM')
+    refuse(`${messageOf(error)}. All that is in ${folder} must belong to the user who runs the service.`);
+  return refuse(messageOf(inWords(inWordsOf(folder, error))));
 }
 
 /** Tells a newcomer what there is, and the key this one time: at a terminal, or else in a file that only they may read. */
@@ -92,7 +102,6 @@ function welcome({ organizationId, projectId, key }: Welcome, folder: string, ad
 }
 
 const choices = choose();
-const { folder } = choices;
 const log = logTo(isWatched ? shortLines(write) : jsonLines(write), Date.now, choices.logLevel);
 await builtConsole().catch((error: unknown) =>
   log.warning(
@@ -103,14 +112,7 @@ await builtConsole().catch((error: unknown) =>
 );
 // What the service makes is for its user alone; the console, beside the program, is for whoever runs it.
 process.umask(0o077);
-const service = await start(choices, log);
-log.info('listening', { address: service.address, version: VERSION, data_directory: folder });
-const first = await firstStart(service.context, folder);
-if (first !== undefined) {
-  // Who reads it may be at another machine.
-  welcome(first.welcome, folder, choices.settings.publicUrl ?? service.address, log);
-  first.done();
-}
+const service = await start(choices, log).catch((error: unknown) => refuseFor(error, choices));
 
 let stopping = false;
 stop = (reason) => {

@@ -12,10 +12,12 @@ export const databaseIn = (folder: string): string => join(folder, 'workspace.db
 /** One of these tells a folder of the service: the first start makes one before all else. Of a damaged one only the key may be left. */
 const MARKS = ['service.lock', 'workspace.db', 'version.json', 'welcomed', 'vault.key'];
 
+export const IS_NO_FOLDER = 'cannot be a folder: a file is in the way';
+
 /** Why a folder cannot be made with all that are above it, or not be used, by Node's codes: there, ENOENT stands for EROFS, too. */
 const OBSTACLES: Readonly<Record<string, string>> = {
-  EEXIST: 'cannot be a folder: a file is in the way',
-  ENOTDIR: 'cannot be a folder: a file is in the way',
+  EEXIST: IS_NO_FOLDER,
+  ENOTDIR: IS_NO_FOLDER,
   ENOENT: 'cannot be made: its disk is read-only, or a link leads nowhere',
   EACCES: 'may not be made, or read and written, by the user of this process',
   EPERM: 'may not be made, or read and written, by the user of this process',

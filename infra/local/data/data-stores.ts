@@ -1,6 +1,6 @@
 /** What a data directory holds, as far as whoever adds to the lake needs it: the table and the lake. And the claim of who serves it. */
 import { randomBytes } from 'node:crypto';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { v7 } from 'uuid';
@@ -14,7 +14,7 @@ import type { Log } from '../../../lib/ports/log.ts';
 import type { Settings } from '../../../lib/ports/settings.ts';
 import { isDamage, sqliteTable } from '../../../lib/ports/table/sqlite.ts';
 import { markLog } from '../../../lib/ports/table/sqlite-mark.ts';
-import { databaseIn, makeDataDirectory, UnusableDataDirectory } from './data-folder.ts';
+import { databaseIn, IS_NO_FOLDER, makeDataDirectory, UnusableDataDirectory } from './data-folder.ts';
 import { checkDataDirectory, upgradeDataDirectory } from './data-version.ts';
 import { exclusiveLock } from './exclusive-lock.ts';
 
@@ -92,8 +92,14 @@ function openDatabase(
   }
 }
 
-/** Returns what was thrown because the database is damaged as `UnusableDataDirectory` in words, and anything else as it is. */
+/**
+ * Returns what was thrown because the database is damaged, or a file is where a folder of the data directory is to be, as
+ * `UnusableDataDirectory` in words, and anything else as it is.
+ */
 export function inWordsOf(folder: string, error: unknown): unknown {
+  const { code, syscall, path } = (error ?? {}) as NodeJS.ErrnoException;
+  if (syscall === 'mkdir' && path !== undefined && (code === 'EEXIST' || code === 'ENOTDIR'))
+    return new UnusableDataDirectory(`${path} ${IS_NO_FOLDER}. Move it away.`, { cause: error });
   if (!isDamage(error)) return error;
   const why = `${databaseIn(folder)} cannot be read (${messageOf(error)}). Restore a backup.`;
   return new UnusableDataDirectory(why, { cause: error });
@@ -150,6 +156,8 @@ function claimed(file: string): { release(): void } | undefined {
   try {
     return exclusiveLock(file, CLAIM_TIMEOUT_MS);
   } catch (error) {
+    if (statSync(file, { throwIfNoEntry: false })?.isDirectory() === true)
+      throw new UnusableDataDirectory(`${file} is a folder. Move it away.`, { cause: error });
     if (!isDamage(error)) throw error;
     const why = `${file} cannot be read (${messageOf(error)}). It holds nothing: if no service runs on ${dirname(file)}, remove it.`;
     throw new UnusableDataDirectory(why, { cause: error });

@@ -119,6 +119,26 @@ test('a database that is damaged behind its first page is told of by the file, a
   }
 });
 
+test.each([
+  [
+    'inbox',
+    'a file',
+    (path: string) => writeFileSync(path, ''),
+    'cannot be a folder: a file is in the way. Move it away.',
+  ],
+  ['first-key', 'a folder', (path: string) => mkdirSync(path), 'is a directory'],
+  ['service.lock', 'a folder', (path: string) => mkdirSync(path), 'is a folder. Move it away.'],
+])('a start is refused in one sentence where %s is %s', async (name, _what, make, why) => {
+  const folder = temporaryFolder();
+  await admin(folder, 'user', 'create', '--email', 'ada@example.com');
+  rmSync(join(folder, name), { force: true });
+  make(join(folder, name));
+  const { code, errors } = await run('infra/local/main.ts', [], { WORKSPACE_HOME: folder, PORT: '0' });
+  expect(code).toBe(1);
+  expect(errors.trim().split('\n')).toEqual([expect.stringContaining(why)]);
+  expect(errors).toContain(join(folder, name));
+});
+
 test('who makes the first user is told which data directory was made for that, and no later one is', async () => {
   const folder = join(temporaryFolder(), 'typo');
   const create = (name: string) =>
