@@ -443,7 +443,7 @@ test('a backup is refused of a directory whose log was damaged after a kill, bef
   const before = contents();
   await expect(backUp(killed, backup)).rejects.toThrow(/^The last commits of .*workspace\.db are lost: .* is damaged/);
   expect(contents()).toEqual(before);
-  expect(readdirSync(place).sort()).toEqual(['home', 'killed']);
+  expect(readdirSync(place).toSorted()).toEqual(['home', 'killed']);
 });
 
 test('a backup is made while events come in, and has those that came before it', async () => {
