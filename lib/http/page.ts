@@ -2,6 +2,7 @@
  * Pages of lists. Offset pages (`count`, `next`, `previous`, `results`) work with any limit and offset; `next` also
  * carries where the table stood, so that following it reads each item once. Cursor pages have no count.
  */
+import { hash } from 'node:crypto';
 import type { APIGatewayProxyEvent } from 'aws-lambda';
 import { invalid } from '../ports/errors.ts';
 import { positionOf, toCursor } from '../ports/table/cursor.ts';
@@ -210,9 +211,9 @@ export interface CursorPage<T extends Item = Item> {
   readonly previous: string | undefined;
 }
 
-const CURSOR = /^(after|before)\.(.+)$/;
+const CURSOR = /^(after|before)\.([\w-]{8})\.(.+)$/;
 
-/** Returns one page of a range, forward from a cursor or back. Throws `BadCursor` when the cursor does not fit. */
+/** Returns one page of a range, forward from a cursor or back. Throws `BadCursor` for a cursor of another list or order. */
 export async function readCursorPage<T extends Item>(
   table: { list(range: Range<NoInfer<T>>, page: Page): Promise<Listed<NoInfer<T>>> },
   range: Range<T>,
@@ -228,7 +229,9 @@ export async function readCursorPage(
   range: Range | Range<Entry>,
   { limit, cursor }: Pick<Paging, 'limit' | 'cursor'>,
 ): Promise<CursorPage> {
-  const [, way = 'after', place] = cursor === undefined ? [] : (CURSOR.exec(cursor) ?? fault());
+  const mark = markOf(range);
+  const [, way = 'after', marked = mark, place] = cursor === undefined ? [] : (CURSOR.exec(cursor) ?? fault());
+  if (marked !== mark) fault();
   const isBack = way === 'before';
   const listed = await table.list(
     { ...(range as Range), newestFirst: (range.newestFirst ?? false) !== isBack },
@@ -242,12 +245,16 @@ export async function readCursorPage(
   const [first, last] = [at(items[0]), at(items.at(-1))];
   return {
     items,
-    next: isLast ? undefined : linkPart('after', isBack ? last : listed.cursor),
-    previous: isFirst ? undefined : linkPart('before', isBack ? listed.cursor : first),
+    next: isLast ? undefined : linkPart(`after.${mark}`, isBack ? last : listed.cursor),
+    previous: isFirst ? undefined : linkPart(`before.${mark}`, isBack ? listed.cursor : first),
   };
 }
 
-const linkPart = (way: 'after' | 'before', place: string | undefined): string | undefined =>
+/** Returns what tells a list in its order from others: a cursor says only where in it. Bounds of time may go on meanwhile. */
+const markOf = ({ partition, index, prefix, newestFirst = false }: Range | Range<Entry>): string =>
+  hash('sha256', JSON.stringify([partition, index, prefix, newestFirst]), 'base64url').slice(0, 8);
+
+const linkPart = (way: string, place: string | undefined): string | undefined =>
   place === undefined ? undefined : `${way}.${place}`;
 
 function fault(): never {

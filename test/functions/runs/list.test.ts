@@ -176,15 +176,28 @@ test.each([
   });
 });
 
-test("a cursor opens nobody else's runs", async () => {
-  const { context, service, id, runs, now } = await world();
+test('a cursor of another list is refused, and opens nothing', async () => {
+  const { context, service, id, path, runs, now } = await world();
   const other = await newExport(service);
   for (let n = 0; n < 101; n += 1) await putRun(context, other, { created_at: now - n });
   await putRun(context, id, { created_at: now - 200 });
-  const { next } = await runs('', `${byOrganization(service)}/${other}/runs`);
+  const itself = `${byOrganization(service)}/${other}/runs`;
+  const { next } = await runs('', itself);
   const cursor = new URL(String(next)).searchParams.get('cursor') ?? '';
-  const { results } = await runs(`?cursor=${cursor}`);
-  expect(results).toHaveLength(1);
+  for (const list of [
+    `${path}?`,
+    `${itself}?ordering=created_at&`,
+    `${itself}?ordering=-data_interval_start&`,
+    `${byOrganization(service)}/${other}/backfills?`,
+  ]) {
+    expect(await service.call('GET', `${list}cursor=${cursor}`)).toMatchObject({
+      status: 400,
+      body: { type: 'validation_error', attr: 'cursor', detail: 'Invalid cursor.' },
+    });
+  }
+  expect(
+    (await runs(`?cursor=${cursor}`, itself.replace(byOrganization(service), byProject(service)))).results,
+  ).toHaveLength(1);
 });
 
 test("an export's run is not found below another", async () => {

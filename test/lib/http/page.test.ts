@@ -279,7 +279,26 @@ describe('a cursor page', () => {
     ]);
   });
 
-  test.each(['x', 'after.', 'after.%%%', 'before.bm8', 'sideways.abc', ''])('refuses the cursor %j', async (cursor) => {
-    await expect(getByCursor(await listOf(3), `cursor=${encodeURIComponent(cursor)}`)).rejects.toThrow(BadCursor);
+  test('refuses the cursor of another list, and of another order', async () => {
+    const table = await listOf(5);
+    const { next = '' } = await readCursorPage(table, range, { limit: 2, cursor: undefined });
+    for (const [other, isRefused] of [
+      [{ ...range, from: name(1) }, false],
+      [{ ...range, newestFirst: false }, false],
+      [{ ...range, newestFirst: true }, true],
+      [{ ...range, prefix: 'item' }, true],
+      [{ partition: 'ANOTHER' }, true],
+      [{ partition: 'LIST', index: 'first' }, true],
+    ] as const satisfies [Range, boolean][]) {
+      const read = readCursorPage(table, other, { limit: 2, cursor: next });
+      await (isRefused ? expect(read).rejects.toThrow(BadCursor) : expect(read).resolves.toBeDefined());
+    }
   });
+
+  test.each(['x', 'after.', 'after.%%%', 'before.bm8', 'after.abcdefgh.bm8', 'sideways.abc', ''])(
+    'refuses the cursor %j',
+    async (cursor) => {
+      await expect(getByCursor(await listOf(3), `cursor=${encodeURIComponent(cursor)}`)).rejects.toThrow(BadCursor);
+    },
+  );
 });
