@@ -150,8 +150,9 @@ export function uuidOf(value: unknown): string | undefined {
   return /^[0-9a-f]{32}$/.test(hex) ? hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5') : undefined;
 }
 
+/** With hyphens and colons or without; of a time the hour is enough. */
 const INSTANT =
-  /^(\d{4})-(\d\d)-(\d\d)(?:[T ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)? ?(Z|[+-]\d\d(?::?\d\d)?)?)?$/i;
+  /^(\d{4})(-?)(\d\d)\2(\d\d)(?:[T ](\d\d)(?:(:?)(\d\d)(?:\6(\d\d)(?:[.,](\d+))?)?)? ?(Z|[+-]\d\d(?::?\d\d)?)?)?$/i;
 
 /** Returns a field of an ISO 8601 instant, in milliseconds since 1970 (no finer digits); by default UTC, midnight. */
 export function datetime() {
@@ -168,7 +169,7 @@ const FIRST_INSTANT = Date.parse('0001-01-01T00:00:00Z');
 export const LAST_INSTANT = Date.parse('9999-12-31T23:59:59.999Z');
 
 function instantOf(value: string): number | undefined {
-  const [, year, month, day, hour = '00', minute = '00', second = '00', fraction = '', zone = 'Z'] =
+  const [, year, , month, day, hour = '00', , minute = '00', second = '00', fraction = '', zone = 'Z'] =
     INSTANT.exec(value.trim()) ?? [];
   if (year === undefined || year === '0000') return undefined;
   const local = `${year}-${month}-${day}T${hour}:${minute}:${second}.${fraction.slice(0, 3).padEnd(3, '0')}Z`;

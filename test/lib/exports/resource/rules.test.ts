@@ -175,6 +175,14 @@ describe('the range of a backfill', () => {
     });
   });
 
+  test.each(['20210101T060000Z', '2021-01-01T06Z', '2021-01-01T08:00:00.0001234567890123+02'])(
+    'may start at %s',
+    (sent) => {
+      const asked = { start_at: sent, end_at: '2021-01-02T00:00:00Z' };
+      expect(requestedRange(asked, NOW).start_at).toBe(Date.UTC(2021, 0, 1, 6));
+    },
+  );
+
   test('may end now', () => {
     const end_at = new Date(NOW).toISOString();
     expect(requestedRange({ start_at: '2021-01-01T00:00:00Z', end_at }, NOW).end_at).toBe(NOW);
@@ -202,6 +210,14 @@ describe('the range of a backfill', () => {
     [
       { start_at: ' 2021-01-01', end_at },
       'Input 2021-01-01 is naive. Add its offset from UTC, such as 2021-01-01T00:00:00Z or 2021-01-01T00:00:00+02:00.',
+    ],
+    [
+      { start_at: '20210101', end_at },
+      'Input 20210101 is naive. Add its offset from UTC, such as 20210101T00:00:00Z or 20210101T00:00:00+02:00.',
+    ],
+    [
+      { start_at: '2021-01-01T01', end_at },
+      'Input 2021-01-01T01 is naive. Add its offset from UTC, such as 2021-01-01T01Z or 2021-01-01T01+02:00.',
     ],
     [{ start_at: end_at, end_at: start_at }, "The initial backfill datetime 'start_at' happens after 'end_at'"],
     [{ start_at, end_at: start_at }, "The initial backfill datetime 'start_at' happens after 'end_at'"],
