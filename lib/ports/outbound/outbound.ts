@@ -58,6 +58,17 @@ function refusalOf(host: string): string | undefined {
   return undefined;
 }
 
+/** Characters of a name in DNS, and of each of its labels, as it is asked for (RFC 1035). */
+const MAX_NAME = 253;
+const MAX_LABEL = 63;
+
+/** Returns whether a server can have this host, which the URL parser has read. */
+function isPossibleHost(hostname: string): boolean {
+  const name = hostname.replace(/\.$/, '');
+  const labels = hostname.startsWith('[') ? [] : name.split('.');
+  return name.length <= MAX_NAME && labels.every((label) => label !== '' && label.length <= MAX_LABEL);
+}
+
 /**
  * Refuses with 400 about `attr`, before anything is stored, what is not a URL (`http` or `https`, without credentials
  * and fragment, and without a query unless it may have one), and a host that is not public. The URL parser turns every
@@ -70,7 +81,7 @@ export function checkUrl(
   { attr = 'destination', query = false }: { readonly attr?: string; readonly query?: boolean } = {},
 ): void {
   const url = URL.parse(text);
-  if (url === null || !/^https?:$/.test(url.protocol)) {
+  if (url === null || !/^https?:$/.test(url.protocol) || !isPossibleHost(url.hostname)) {
     invalid(attr, `'${shortened(text, 100)}' is not a valid address: it must be a URL such as https://host:9000.`);
   }
   // Either may hold a secret, which the answer does not repeat.
@@ -90,7 +101,7 @@ export function checkHost(text: string, { privateAddresses }: Allowance): void {
   const isAddress = isIP(text.replace(/^\[|\]$/g, '')) === 6;
   const url =
     isAddress || !/[/?#@:\\\s]/.test(text) ? URL.parse(`http://${isIP(text) === 6 ? `[${text}]` : text}`) : null;
-  if (url === null || url.hostname === '') {
+  if (url === null || !isPossibleHost(url.hostname)) {
     invalid(
       'destination',
       `'${shortened(text, 100)}' is not a valid host: it must be a name such as db.example.com, or an address.`,

@@ -105,6 +105,9 @@ describe('an address that is written', () => {
     'http://a b',
     'https://s3.eu?x=1',
     'https://s3.eu#x',
+    `https://${'a'.repeat(64)}.example.com`,
+    `https://${'a.'.repeat(127)}b/x`,
+    'https://s3..eu',
   ])("is refused with 400 when it is no URL of a server: '%s'", (url) => {
     expect(refusal(url, OPEN)?.body.detail).toContain('is not a valid address');
   });
@@ -408,6 +411,11 @@ describe('a host that is written', () => {
     (host) => expect(refusalOfHost(host)).toBeUndefined(),
   );
 
+  test.each(['db.example.com.', 'my_db.internal', '😀', '10.0.0.1.', '::1', `${'a'.repeat(63)}.${'b.'.repeat(94)}c`])(
+    'is accepted where private ones are: %s',
+    (host) => expect(refusalOfHost(host, OPEN)).toBeUndefined(),
+  );
+
   test.each([
     '127.0.0.1',
     '127.1',
@@ -431,6 +439,12 @@ describe('a host that is written', () => {
     'db.example.com/x',
     'me@db.example.com',
     '/run',
+    'xn--iñvalid.com',
+    'db..example.com',
+    '.',
+    `${'a'.repeat(64)}.example.com`,
+    `${'ä'.repeat(60)}.example.com`,
+    'a.'.repeat(127) + 'b',
   ])("is refused with 400 when it is no host: '%s'", (host) =>
     expect(refusalOfHost(host, OPEN)).toContain('is not a valid host'),
   );
