@@ -5,6 +5,7 @@
 
 import { shortened } from '../../basics/text.ts';
 import { DAY_MS, MINUTE_MS } from '../../basics/units.ts';
+import { uuidOf } from '../../http/fields.ts';
 import type { Context } from '../../ports/context.ts';
 import type { Level } from '../../ports/log.ts';
 import { fromJsonText, type JsonText, toJsonText } from '../../ports/table/json-text.ts';
@@ -60,7 +61,7 @@ export function logsAsked(
     before: query.before ?? clock() + 1,
     levels: query.level ?? [],
     search: query.search ?? '',
-    instanceId: query.instance_id,
+    instanceId: uuidOf(query.instance_id) ?? query.instance_id,
     limit,
     offset,
   };

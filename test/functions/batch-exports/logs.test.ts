@@ -65,6 +65,14 @@ test('lines come newest first, fifty a page, with the true count', async () => {
   expect(await messages('?limit=500')).toHaveLength(60);
 });
 
+test('lines of a run are found by any spelling of its id', async () => {
+  const { write, messages } = await world();
+  const run = '019b0000-0000-7000-8000-00000000000a';
+  await write('One started', { instance: run });
+  for (const spelling of [run, run.toUpperCase(), run.replaceAll('-', '')])
+    expect(await messages(`?instance_id=${spelling}`)).toEqual(['One started']);
+});
+
 test('lines are chosen by time, level, text and run', async () => {
   const { context, write, messages } = await world();
   await write('One started', { at: START + 1_000, level: 'DEBUG', instance: 'a' });
