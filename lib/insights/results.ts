@@ -38,9 +38,15 @@ const FILTERS_ALONE = 'It has `filters` and no `query`: such filters are kept, b
 /** So many insights of a dashboard are computed at the same time. */
 const AT_ONCE = 2;
 
-/** Returns the query of an insight as it is asked; undefined: it has none that can be answered. */
-export function queryOf({ id, query }: InsightItem, { project, overrides = {}, dashboard }: Asking) {
-  if (query === null) return undefined;
+/** The query of an insight as it is asked, or why what it has is none; null: it has nothing yet. */
+type InsightQuery =
+  | { readonly asked: AskedQuery; readonly reason?: undefined }
+  | { readonly asked?: undefined; readonly reason: string | null };
+
+/** Returns what an insight asks. */
+export function queryOf(item: InsightItem, { project, overrides = {}, dashboard }: Asking): InsightQuery {
+  const { id, query } = item;
+  if (query === null) return hasFiltersAlone(item) ? { reason: FILTERS_ALONE } : { reason: null };
   try {
     const asked: AskedQuery = {
       project,
@@ -48,23 +54,22 @@ export function queryOf({ id, query }: InsightItem, { project, overrides = {}, d
       insight: id,
       ...(dashboard === undefined ? {} : { dashboard }),
     };
-    return asked;
+    return { asked };
   } catch (error) {
-    if (error instanceof Failure) return undefined;
+    if (error instanceof Failure) return { reason: error.body.detail };
     throw error;
   }
 }
 
-/** Returns what is told of an insight's answer. Throws what computing throws. */
+/** Returns what is told of an insight's answer, or why its query is none. Throws what computing throws. */
 export async function resultOf(
   { answers }: Pick<Context, 'answers'>,
   item: InsightItem,
   asking: Asking,
   asker: Asker,
 ): Promise<ResultFields> {
-  const asked = queryOf(item, asking);
-  if (hasFiltersAlone(item)) return failed(asking, FILTERS_ALONE);
-  if (asked === undefined || answers === null) return noResult(asking);
+  const { asked, reason } = queryOf(item, asking);
+  if (asked === undefined || answers === null) return withoutResult(asking, reason);
   return toldFields(asking.project, await answers.ask(asked, asking.refresh, asker));
 }
 
@@ -90,14 +95,14 @@ export async function resultsOf(
     for (let item = left.shift(); item !== undefined; item = left.shift()) {
       const fields =
         characters > MOST_TOLD
-          ? failed(asking, TOO_MUCH)
+          ? withoutResult(asking, TOO_MUCH)
           : await resultOf(context, item, asking, together).catch((error: unknown) => {
-              if (late.aborted && asker.callerLeft?.aborted !== true) return failed(asking, TOO_LATE);
+              if (late.aborted && asker.callerLeft?.aborted !== true) return withoutResult(asking, TOO_LATE);
               if (!(error instanceof Failure)) throw error;
-              return failed(asking, error.body.detail);
+              return withoutResult(asking, error.body.detail);
             });
       characters += JSON.stringify(fields.result).length;
-      found.set(item.id, characters > MOST_TOLD ? failed(asking, TOO_MUCH) : fields);
+      found.set(item.id, characters > MOST_TOLD ? withoutResult(asking, TOO_MUCH) : fields);
     }
   };
   await Promise.all(Array.from({ length: AT_ONCE }, work));
@@ -110,22 +115,17 @@ async function keptResults(
   items: readonly InsightItem[],
   asking: Asking,
 ): Promise<ReadonlyMap<number, ResultFields>> {
-  const asked = items.flatMap((item) => {
-    const query = queryOf(item, asking);
-    return query === undefined ? [] : [{ item, query }];
-  });
-  const told = answers === null || asked.length === 0 ? [] : await answers.cached(asked.map(({ query }) => query));
-  const unasked = items.filter(hasFiltersAlone).map(({ id }) => [id, failed(asking, FILTERS_ALONE)] as const);
-  return new Map([
-    ...unasked,
-    ...told.flatMap((one, n) => {
-      const { item } = asked[n] as (typeof asked)[number];
-      if (one.state === 'missing') return [];
-      return [
-        [item.id, one.state === 'left_out' ? failed(asking, TOO_MUCH) : toldFields(asking.project, one)] as const,
-      ];
-    }),
-  ]);
+  const queries = items.map((item) => ({ id: item.id, ...queryOf(item, asking) }));
+  const wanted = queries.flatMap(({ id, asked }) => (asked === undefined ? [] : [{ id, asked }]));
+  const told = answers === null || wanted.length === 0 ? [] : await answers.cached(wanted.map(({ asked }) => asked));
+  const found = new Map<number, ResultFields>();
+  for (const { id, reason } of queries) if (reason != null) found.set(id, withoutResult(asking, reason));
+  for (const [n, one] of told.entries()) {
+    const { id } = wanted[n] as (typeof wanted)[number];
+    if (one.state === 'left_out') found.set(id, withoutResult(asking, TOO_MUCH));
+    else if (one.state !== 'missing') found.set(id, toldFields(asking.project, one));
+  }
+  return found;
 }
 
 /** Returns the members of an insight that tell the answer of its query. */
@@ -138,9 +138,8 @@ export function toldFields(project: ProjectItem, told: KnownAnswer) {
   };
 }
 
-/** What is told of an insight without an answer. */
-const noResult = ({ project }: Asking): ResultFields =>
-  toldFields(project, { key: '', state: 'missing', kept: null, run: null });
-
-/** What is told of one whose answer cannot be told. */
-const failed = (asking: Asking, error: string): ResultFields => ({ ...noResult(asking), error });
+/** What is told of an insight without an answer, and why, where it has a reason. */
+const withoutResult = ({ project }: Asking, error: string | null = null): ResultFields => ({
+  ...toldFields(project, { key: '', state: 'missing', kept: null, run: null }),
+  error,
+});

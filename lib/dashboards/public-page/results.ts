@@ -69,7 +69,7 @@ export async function shownResults(
   const wanted = insights.flatMap((insight): AskedInsight[] => {
     const { id, query, deleted_at } = insight;
     if (query === null || deleted_at !== null || isPersonal(insight)) return [];
-    const asked = queryOf(insight, { ...asking, refresh: 'force_cache' });
+    const { asked } = queryOf(insight, { ...asking, refresh: 'force_cache' });
     return asked === undefined ? [] : [{ id, query, asked }];
   });
   const told = wanted.length === 0 ? [] : await answers.cached(wanted.map(({ asked }) => asked));

@@ -181,18 +181,17 @@ async function shownInsight(
     moreRows: 0,
     moreColumns: 0,
   });
-  if (insight.query === null) return without('It has no query.');
+  const { asked, reason } = queryOf(insight, {
+    project,
+    refresh: 'blocking',
+    overrides,
+    ...(dashboard === undefined ? {} : { dashboard }),
+  });
+  if (asked === undefined || insight.query === null) return without(reason ?? 'It has no query.');
   if (isPersonal(insight)) return without('Its rows are about persons, and are not sent.');
   // Where answering is not offered, all of it fails.
   const answers = answersIn(context);
   try {
-    const asked = queryOf(insight, {
-      project,
-      refresh: 'blocking',
-      overrides,
-      ...(dashboard === undefined ? {} : { dashboard }),
-    });
-    if (asked === undefined) return without('Its query cannot be read.');
     const told = await answers.ask(asked, 'blocking', { callerLeft: signal, user, isNotifier: true });
     const chart = chartOfAnswer({
       project: project.id,

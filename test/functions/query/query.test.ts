@@ -250,6 +250,31 @@ test('a dashboard has the answers of its insights, and one that cannot be answer
   });
 });
 
+test.each([[{ kind: 'InsightVizNode' }], [{ kind: 5 }], [{ a: 1 }]])(
+  'an insight of %j says wherever it is shown why it has no answer',
+  async (query) => {
+    const { ask, service } = await world();
+    const project = `/api/projects/${service.project.id}`;
+    const error = (await ask({ query })).body?.['detail'];
+    expect(error).toEqual(expect.stringContaining('`kind`'));
+    const path = await insightOf(service, query);
+    const empty = await service.call('POST', `${project}/insights/`, { body: { name: 'Nothing yet' } });
+    const tiles = [Number(path.split('/').at(-2)), empty.body?.['id']].map((insight) => ({ insight }));
+    const { body } = await service.call('POST', `${project}/dashboards/`, { body: { name: 'D', tiles } });
+    for (const refresh of ['', '?refresh=blocking']) {
+      const insight = await service.call('GET', `${path}${refresh}`);
+      const dashboard = await service.call('GET', `${project}/dashboards/${String(body?.['id'])}/${refresh}`);
+      expect(insight).toMatchObject({ status: 200, body: { result: null, error } });
+      expect(dashboard.body).toMatchObject({
+        tiles: [
+          { insight: { result: null, error } },
+          { insight: expect.not.objectContaining({ error: expect.any(String) }) },
+        ],
+      });
+    }
+  },
+);
+
 test('a project has a zone, a week start and test accounts, and its answers follow them', async () => {
   const { service, hogql } = await world();
   const path = `/api/projects/${service.project.id}/`;
