@@ -173,6 +173,7 @@ export function lookingWorlds(parser: Parser = hogqlParser(), files?: Pick<FileS
         const { checked } = await checkedOf(question);
         return [...new Set(tablesOf(checked.query, at).map(([table]) => table))];
       },
+      check: (condition) => understood(async () => void (await checkedOf({ hogql: CONDITION, values: { condition } }))),
       expression: (text) =>
         understood(async () => {
           const [syntax] = await parser.expressions([text]);
@@ -190,6 +191,9 @@ export function lookingWorlds(parser: Parser = hogqlParser(), files?: Pick<FileS
     };
   };
 }
+
+/** Of which a condition of events is checked. */
+const CONDITION = 'SELECT event FROM events WHERE {condition}';
 
 /** Returns the tables that a query selects from, and the columns that it reads there. */
 function tablesOf(query: WholeQuery, at: bigint): CheckedQuestion['tables'] {

@@ -60,6 +60,8 @@ export interface World {
   readonly testAccountFilters: readonly unknown[];
   /** Reads an expression of HogQL that a caller wrote. Throws a `Failure` (400) that names what is in the way. */
   expression(hogql: string): Promise<Syntax>;
+  /** Checks a condition of events, and asks nothing. Throws a `Failure` (400) that names what is in the way. */
+  check(condition: Syntax): Promise<void>;
   /**
    * Reads and checks a query, and asks nothing. Returns the names of the tables that it reads. Throws the `Refusal` of what is in
    * the way.

@@ -275,6 +275,28 @@ test.each([[{ kind: 'InsightVizNode' }], [{ kind: 5 }], [{ a: 1 }]])(
   },
 );
 
+test.each([
+  [{ key: 'a(', type: 'hogql' }, /Failed to parse query/],
+  [{ key: 'nothing > 1', type: 'hogql' }, /nothing/],
+  [{ key: 'email', value: '(a', operator: 'not_regex', type: 'person' }, /Regular expression '\(a'/],
+  [{ key: 'id', value: 1, type: 'cohort' }, /type 'cohort'/],
+])('a query says so where it is a filter of its project’s test accounts that is wrong: %j', async (filter, reason) => {
+  const { service, ask } = await world();
+  await service.call('PATCH', `/api/projects/${service.project.id}/`, { body: { test_account_filters: [filter] } });
+  const sound = { kind: 'TrendsQuery', series: SEEN };
+  const hogql = { kind: 'HogQLQuery', query: `${COUNT} WHERE {filters}` };
+  for (const query of [
+    { ...sound, filterTestAccounts: true },
+    { ...hogql, filters: { filterTestAccounts: true } },
+  ]) {
+    const { status, body } = await ask({ query });
+    expect({ status, body }).toMatchObject({ status: 400, body: { attr: 'query__filterTestAccounts' } });
+    expect(body?.['detail']).toMatch(/^The project's filters of test accounts cannot be used\. /);
+    expect(body?.['detail']).toMatch(reason);
+  }
+  for (const query of [sound, { ...hogql, filters: {} }]) expect((await ask({ query })).status).toBe(200);
+});
+
 test('a project has a zone, a week start and test accounts, and its answers follow them', async () => {
   const { service, hogql } = await world();
   const path = `/api/projects/${service.project.id}/`;

@@ -7,7 +7,7 @@ import { likeHolding, namesNumber, namesTime } from '../../../hogql/patterns.ts'
 import type { Syntax } from '../../../hogql/syntax.ts';
 import { all, any, call, comparison, constant, field, list, subquery } from '../../../hogql/write.ts';
 import { notAChoice } from '../../../http/fields.ts';
-import { invalid } from '../../../ports/errors.ts';
+import { Failure, invalid } from '../../../ports/errors.ts';
 import { QUERY_FILTERS } from '../../filter-schema.ts';
 import type { World } from '../kind.ts';
 
@@ -90,22 +90,26 @@ const filtersOf = (types: readonly FilterType[]) =>
 
 /**
  * Returns the condition that events pass. It is true or false, or null where it is false. Throws a `Failure` (400) for an
- * expression that cannot be read, and for filters of the project's test accounts that are not supported.
+ * expression that cannot be read, and for filters of the project's test accounts that cannot be asked.
  */
 export async function propertyCondition(
   { properties, fixedProperties, filterTestAccounts }: Filtered,
   world: World,
 ): Promise<Syntax> {
-  const testAccounts = filterTestAccounts === true ? [testAccountFilters(world)] : [];
-  const groups = [properties, fixedProperties, ...testAccounts].filter((one) => one !== null && one !== undefined);
-  return all(await Promise.all(groups.map((group) => conditionOf(group, world))));
+  const groups = [properties, fixedProperties].filter((one) => one !== null && one !== undefined);
+  const testAccounts = filterTestAccounts === true ? [testAccountCondition(world)] : [];
+  return all(await Promise.all([...groups.map((group) => conditionOf(group, world)), ...testAccounts]));
 }
 
-function testAccountFilters(world: World): FilterGroup {
+/** Who asks has not written these filters: what is wrong with them is told as of the project. */
+async function testAccountCondition(world: World): Promise<Syntax> {
   try {
-    return readFilters(world.testAccountFilters, TYPES);
+    const condition = await conditionOf(readFilters(world.testAccountFilters, TYPES), world);
+    await world.check(condition);
+    return condition;
   } catch (error) {
-    if (!(error instanceof Fault)) throw error;
+    const isTheirs = error instanceof Fault || (error instanceof Failure && error.kind === 'validation');
+    if (!isTheirs) throw error;
     return invalid('filterTestAccounts', `The project's filters of test accounts cannot be used. ${error.message}`);
   }
 }

@@ -7,6 +7,7 @@ const worlds = {
   world: (_files, moment) => ({
     ...moment,
     expression: async () => Promise.reject(new Error('nothing is to be read')),
+    check: () => Promise.resolve(),
     tables: () => Promise.resolve([]),
     rows: async () => ({ columns: ['n'], types: ['UInt64'], computed: [], rows: [[1]] }),
     looked: () => ({ events: [], persons: false, now: false, hogql: null }),

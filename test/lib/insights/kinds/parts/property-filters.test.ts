@@ -15,6 +15,7 @@ const worldOf = (testAccountFilters: readonly unknown[] = []): World => ({
   weekStartDay: 0,
   testAccountFilters,
   expression: async (hogql) => constant(`expression ${hogql}`),
+  check: () => Promise.resolve(),
   tables: () => Promise.resolve([]),
   rows: async () => Promise.reject(new Error('filters need no rows')),
 });

@@ -8,6 +8,7 @@ const NOTHING_ASKED: World = {
   weekStartDay: 0,
   testAccountFilters: [],
   expression: async (hogql) => ({ node: 'Expression', hogql }),
+  check: () => Promise.resolve(),
   tables: () => Promise.resolve([]),
   rows: async () => ({ columns: [], types: [], computed: [], rows: [] }),
 };
