@@ -1,7 +1,6 @@
 /** The free objects of a dashboard as they are stored: as JSON text. */
-import * as z from 'zod';
 import { failureOfIssues, freeObject, typeName } from '../http/fields.ts';
-import { parse } from '../http/parse.ts';
+import { parseField } from '../http/parse.ts';
 import { FiltersOverride } from '../insights/overrides.ts';
 import { invalid } from '../ports/errors.ts';
 
@@ -20,6 +19,6 @@ export function objectText(sent: unknown): string | undefined {
  */
 export function filtersText(sent: unknown, attr = 'filters'): string | undefined {
   const text = objectText(sent);
-  if (text !== undefined) parse(z.object({ [attr]: FiltersOverride }), { [attr]: sent });
+  if (text !== undefined) parseField(FiltersOverride, attr, sent);
   return text;
 }

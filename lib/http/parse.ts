@@ -1,4 +1,4 @@
-import type * as z from 'zod';
+import * as z from 'zod';
 import { isObject } from '../basics/json.ts';
 import { isRawNumber } from '../basics/raw-number.ts';
 import { failureOfIssues, typeName } from './fields.ts';
@@ -46,3 +46,7 @@ function withPlainNumbers(value: unknown): unknown {
   if (!isObject(value)) return value;
   return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, withPlainNumbers(inner)]));
 }
+
+/** Returns the value of a field as the schema reads it. Throws a 400 that names the field, and the member that is wrong. */
+export const parseField = <S extends z.ZodType>(schema: S, attr: string, value: unknown): z.output<S> =>
+  parse(z.object({ [attr]: schema }), { [attr]: value })[attr] as z.output<S>;

@@ -13,6 +13,9 @@ export const SentFilters = z.unknown().meta({ id: 'QueryFilters' });
 /** What numbers are broken down by, kept as it is sent. */
 export const SentBreakdown = z.unknown().meta({ id: 'BreakdownFilter' });
 
+/** Why what is sent as filters is none. */
+export const NO_FILTERS = 'Expected a list of filters, or {"type": "AND", "values": [...]}.';
+
 /** What a dashboard, or whoever asks, says beside queries. */
 export const FILTERS_OVERRIDE = {
   type: 'object',

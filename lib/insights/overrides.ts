@@ -3,7 +3,9 @@
 import * as z from 'zod';
 import { isObject } from '../basics/json.ts';
 import { readJson } from '../http/json.ts';
+import { parseField } from '../http/parse.ts';
 import { invalid } from '../ports/errors.ts';
+import { NO_FILTERS } from './filter-schema.ts';
 import { behind } from './kinds/parts/told-date.ts';
 import type { SentQuery } from './kinds/source.ts';
 import { type DatesPlace, traitsOf } from './kinds/traits.ts';
@@ -13,7 +15,12 @@ export const FiltersOverride = z.looseObject({
   date_from: z.string().nullish(),
   date_to: z.string().nullish(),
   explicitDate: z.boolean().nullish(),
-  properties: z.union([z.array(z.unknown()), z.looseObject({})]).nullish(),
+  properties: z
+    .custom<readonly unknown[] | Readonly<Record<string, unknown>>>(
+      (sent) => Array.isArray(sent) || isObject(sent),
+      NO_FILTERS,
+    )
+    .nullish(),
   breakdown_filter: z.looseObject({}).nullish(),
   interval: z.string().nullish(),
   filterTestAccounts: z.boolean().nullish(),
@@ -37,8 +44,12 @@ export const overridesIn = (sent: {
   variables: [inText(VariablesOverride, 'variables_override', sent.variables_override) ?? []].flat(),
 });
 
-const inText = <S extends z.ZodType>(schema: S, attr: string, text: string | undefined): z.output<S> | undefined =>
-  text ? (readJson(schema, text) ?? invalid(attr, 'Expected JSON of an object.')) : undefined;
+const AnObject = z.custom<object>(isObject);
+
+function inText<S extends z.ZodType>(schema: S, attr: string, text: string | undefined): z.output<S> | undefined {
+  if (!text) return undefined;
+  return parseField(schema, attr, readJson(AnObject, text) ?? invalid(attr, 'Expected JSON of an object.'));
+}
 
 /**
  * Returns the query as it is asked: the date range replaced, the properties added, the breakdown, the interval and whether

@@ -145,6 +145,16 @@ test('{filters} stands for a date range and properties, which a dashboard may se
   expect((await ask({ query, filters_override: { date_from: '2026-01-01' } })).body).toMatchObject({ results: [[0]] });
 });
 
+test('a filter of a request that is wrong is refused by its name', async () => {
+  const { ask } = await world();
+  const query = { kind: 'HogQLQuery', query: COUNT };
+  for (const [name, value] of Object.entries({ date_from: 5, interval: [], properties: 'x' }))
+    expect(await ask({ query, filters_override: { [name]: value } })).toMatchObject({
+      status: 400,
+      body: { attr: `filters_override__${name}` },
+    });
+});
+
 test.each<[body: object, code: string, detail: string | RegExp]>([
   [{}, 'required', 'This field is required.'],
   [{ query: {} }, 'parse_error', /^The query has no `kind`/],

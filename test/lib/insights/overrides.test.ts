@@ -1,6 +1,7 @@
 import type * as z from 'zod';
+import { NO_FILTERS } from '../../../lib/insights/filter-schema.ts';
 import { ALL_KINDS, KINDS, kindOf } from '../../../lib/insights/kinds/kinds.ts';
-import { FiltersOverride, overridden } from '../../../lib/insights/overrides.ts';
+import { FiltersOverride, overridden, overridesIn } from '../../../lib/insights/overrides.ts';
 
 const SERIES = [{ kind: 'EventsNode', event: 'paid' }];
 
@@ -130,6 +131,24 @@ test.each([
     const asked = overridden(query, { variables: [{ [name]: given }] });
     expect(asked).toEqual({ ...query, variables: { v1: { code_name: 'x', ...made } } });
   }
+});
+
+test.each([
+  [{ date_from: 5 }, 'filters_override__date_from', 'Not a valid string.'],
+  [{ interval: 5 }, 'filters_override__interval', 'Not a valid string.'],
+  [{ filterTestAccounts: 'x' }, 'filters_override__filterTestAccounts', 'Must be a valid boolean.'],
+  [{ properties: 'x' }, 'filters_override__properties', NO_FILTERS],
+  [[], 'filters_override', 'Expected JSON of an object.'],
+  [null, 'filters_override', 'Expected JSON of an object.'],
+])('%j of a query string is refused by the name of what is wrong', (sent, attr, detail) => {
+  const body = { attr, detail };
+  const refusal = expect.objectContaining({ status: 400, body: expect.objectContaining(body) });
+  expect(() => overridesIn({ filters_override: JSON.stringify(sent) })).toThrow(refusal);
+});
+
+test.each([['filters_override'], ['variables_override']])('%s that is no JSON of an object is told so', (attr) => {
+  for (const text of ['{', '5', '"x"', '[1]', 'null'])
+    expect(() => overridesIn({ [attr]: text })).toThrow('Expected JSON of an object.');
 });
 
 test('what is said of a variable by its id goes before what is said by its name, null too', () => {

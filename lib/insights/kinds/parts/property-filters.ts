@@ -8,7 +8,7 @@ import type { Syntax } from '../../../hogql/syntax.ts';
 import { all, any, call, comparison, constant, field, list, subquery } from '../../../hogql/write.ts';
 import { notAChoice } from '../../../http/fields.ts';
 import { Failure, invalid } from '../../../ports/errors.ts';
-import { QUERY_FILTERS } from '../../filter-schema.ts';
+import { NO_FILTERS, QUERY_FILTERS } from '../../filter-schema.ts';
 import type { World } from '../kind.ts';
 
 /** The types of filters; the first is that of a filter which names none. */
@@ -317,8 +317,7 @@ const readAll = (values: readonly unknown[], path: Path, depth: number, reading:
   });
 
 function readGroup(sent: unknown, path: Path, depth: number, reading: Reading): FilterGroup {
-  if (!isObject(sent) || !Array.isArray(sent['values']))
-    throw new Fault(path, 'Expected a list of filters, or {"type": "AND", "values": [...]}.');
+  if (!isObject(sent) || !Array.isArray(sent['values'])) throw new Fault(path, NO_FILTERS);
   if (depth > MAX_DEPTH) throw new Fault(path, `Groups of filters are nested more than ${MAX_DEPTH} deep.`);
   const { type, values } = sent;
   if (type !== 'AND' && type !== 'OR') throw new Fault([...path, 'type'], notAChoice(type ?? '', ['AND', 'OR']));
