@@ -1,5 +1,6 @@
 /** How nodes of the checked tree are made: each of the right types, with the conversions that it needs. */
 
+import { beginningOf } from '../basics/text.ts';
 import { clockOfQuery, movedApart, movedInto, movedTogether, withClockOf, zoneAmong, zoneOf } from './clock.ts';
 import {
   type Expression,
@@ -19,6 +20,7 @@ import {
   type Type,
   tupleType,
 } from './expression.ts';
+import { checkedTime, namesBoolean, namesNumber } from './patterns.ts';
 import { refuse } from './refusal.ts';
 import { type LambdaMeasure, measured } from './size.ts';
 
@@ -200,12 +202,16 @@ export const fromLocal = (local: Expression, zone: string, { first = false } = {
 /** A time with an offset, or a number since 1970: the same in every zone. */
 const OF_NO_ZONE = /(?:Z|:[0-9.]+[+-][0-9]{2}(?::?[0-9]{2})?|^[0-9.]+)$/;
 
-/** The instant that a text names; without an offset it is a time of the zone. */
+/** The instant that a text names; without an offset it is a time of the zone. A constant must name one. */
 function instantOfText(text: Expression, zone: string): Expression {
+  const constant = constantText(text);
+  if (constant !== undefined) {
+    const time = checkedTime(constant);
+    const named = operation('instant_of_text', [textConstant(time)]);
+    return zone === 'UTC' || OF_NO_ZONE.test(time) ? named : fromLocal(named, zone);
+  }
   const read = operation('instant_of_text', [text]);
   if (zone === 'UTC') return read;
-  const constant = constantText(text);
-  if (constant !== undefined) return OF_NO_ZONE.test(constant) ? read : fromLocal(read, zone);
   return operation('if', [operation('matches', [text], { pattern: OF_NO_ZONE.source }), read, fromLocal(read, zone)]);
 }
 
@@ -296,7 +302,10 @@ function asUuid(value: Expression): Expression {
   return text !== undefined && UUID.test(text) ? textConstant(text.toLowerCase()) : value;
 }
 
-/** Values in a type in which they can be compared: text beside a number, a boolean or a time is read as one. */
+/**
+ * Values in a type in which they can be compared: text beside a number, a boolean or a time is read as one, and a
+ * constant must be one.
+ */
 export function comparable(of: readonly Expression[], what: string): Expression[] {
   const values = of.some(isUuid) ? of.map(asUuid) : of;
   const common = commonType(values);
@@ -307,5 +316,14 @@ export function comparable(of: readonly Expression[], what: string): Expression[
     refuse(`${what} compares ${listed(values)}; convert them to one type`);
   // A text may hold any number.
   const type = other === 'integer' ? 'float' : other;
+  for (const one of values) checkReadable(constantText(one), type, what);
   return withClockOf(values, () => values.map((one) => converted(plain(one), type, what)));
+}
+
+/** Refuses a constant that is no number or boolean where it is compared with one: no row would be like it. */
+function checkReadable(constant: string | undefined, type: Type, what: string): void {
+  if (constant === undefined) return;
+  const isRead = type === 'float' ? namesNumber(constant) : type === 'boolean' ? namesBoolean(constant) : true;
+  const kind = type === 'float' ? 'numbers' : 'booleans';
+  if (!isRead) refuse(`${what} compares ${kind}, and the text '${beginningOf(constant, 100)}' is none`);
 }

@@ -246,7 +246,33 @@ export const INSTANT = String.raw`[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[T ](?:[01][0-9]|
 const INSTANT_ALONE = new RegExp(`^${INSTANT}$`);
 
 /** Whether a text names a time that there is: JavaScript takes 30 February for a day in March. */
-export const namesTime = (text: string): boolean =>
-  INSTANT_ALONE.test(text) &&
-  !Number.isNaN(Date.parse(text)) &&
-  new Date(text.slice(0, 10)).toISOString().startsWith(text.slice(0, 10));
+export function namesTime(text: string): boolean {
+  const day = text.slice(0, 10);
+  if (!INSTANT_ALONE.test(text) || day < '0001' || Number.isNaN(Date.parse(day))) return false;
+  return new Date(day).toISOString().startsWith(day);
+}
+
+/** A time as a number since 1970, as ClickHouse tells its unit by the digits. */
+export const UNIX_TIME = String.raw`(?:[0-9]{9,10}(?:\.[0-9]+)?|[0-9]{13}|[0-9]{16})`;
+
+const UNIX_TIME_ALONE = new RegExp(`^${UNIX_TIME}$`);
+
+/** A constant that is read as a time, as a row may have it: with a zero before a digit that is a month or a day. */
+export function checkedTime(source: string): string {
+  const [, year, month = '', day = '', rest] =
+    /^([0-9]{4})-([0-9]{1,2})-([0-9]{1,2})(?![0-9])([^]*)$/.exec(source) ?? [];
+  const text = year === undefined ? source : `${year}-${month.padStart(2, '0')}-${day.padStart(2, '0')}${rest}`;
+  return UNIX_TIME_ALONE.test(text) || namesTime(text)
+    ? text
+    : refuse(`'${beginningOf(source, 100)}' names no time; write one as 2026-11-01 or 2026-11-01T10:00:00`);
+}
+
+/** The texts that are read as booleans, in any letter case. */
+export const BOOLEAN_WORDS = {
+  true: ['true', 't', 'yes', 'y', 'on', '1', 'enabled'],
+  false: ['false', 'f', 'no', 'n', 'off', '0', 'disabled'],
+};
+
+/** Whether a text is a boolean, as it is read in a row. */
+export const namesBoolean = (text: string): boolean =>
+  Object.values(BOOLEAN_WORDS).some((words) => words.includes(text.toLowerCase()));

@@ -15,7 +15,7 @@ import type {
 } from './expression.ts';
 import { elementType, isList, isTuple, partTypes } from './expression.ts';
 import { hasTwoMidnights } from './midnights.ts';
-import { FLOAT, INSTANT } from './patterns.ts';
+import { BOOLEAN_WORDS, FLOAT, INSTANT, UNIX_TIME } from './patterns.ts';
 
 /** A printed expression over an element of a list, and the name that it has for the element. */
 interface Each {
@@ -223,11 +223,6 @@ const MONTHS: Readonly<Partial<Record<Unit, number>>> = { month: 1, quarter: 3, 
 
 const isMonths = (unit: Step): unit is 'month' | 'quarter' | 'year' => unit in MONTHS;
 
-const WORDS = {
-  true: ['true', 't', 'yes', 'y', 'on', '1', 'enabled'],
-  false: ['false', 'f', 'no', 'n', 'off', '0', 'disabled'],
-};
-
 const INTEGER_TEXT = String.raw`^[+-]?[0-9]+\z`;
 export const FLOAT_TEXT = String.raw`^${FLOAT}\z`;
 /** No text has as many characters; beyond it engines take no place, and no length. */
@@ -248,8 +243,7 @@ const lengthText = (n: string): string =>
 const microsecondsOf = (number: string): string =>
   `CASE WHEN ${number} >= 1000000000000000 THEN ${number} WHEN ${number} >= 1000000000000 THEN ${number} * 1000 ELSE ${number} * 1000000 END`;
 
-/** A time as a number since 1970, as ClickHouse tells its unit by the digits. */
-const UNIX_TEXT = String.raw`^(?:[0-9]{9,10}(?:\.[0-9]+)?|[0-9]{13}|[0-9]{16})\z`;
+const UNIX_TEXT = String.raw`^${UNIX_TIME}\z`;
 const UUID_TEXT = String.raw`^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}\z`;
 export const INSTANT_TEXT = String.raw`^${INSTANT}\z`;
 
@@ -323,7 +317,7 @@ export function alike(spelling: Spelling) {
     integer_of_boolean: ([x]) => `CASE ${x} WHEN TRUE THEN BIGINT '1' WHEN FALSE THEN BIGINT '0' END`,
     float_of_integer: ([x]) => `CAST(${x} AS DOUBLE)`,
     boolean_of_text: ([x]) => {
-      const words = [...WORDS.true.map((word) => [word, 'TRUE']), ...WORDS.false.map((word) => [word, 'FALSE'])];
+      const words = Object.entries(BOOLEAN_WORDS).flatMap(([is, all]) => all.map((word) => [word, is.toUpperCase()]));
       return `CASE lower(${x}) ${words.map(([word, is]) => `WHEN '${word}' THEN ${is}`).join(' ')} END`;
     },
     boolean_of_integer: ([x]) => `(${x} <> 0)`,

@@ -176,13 +176,7 @@ const INSTANT_ALONE = new RegExp(`^${INSTANT}$`);
 function instantOf(text: string | undefined): number | undefined {
   if (text === undefined || !INSTANT_ALONE.test(text)) return undefined;
   const isTold = /Z|:.*[+-]/.test(text);
-  try {
-    return Temporal.Instant.from(isTold ? text : `${text}${text.length > 10 ? '' : 'T00:00'}Z`).epochMilliseconds;
-  } catch (error) {
-    // 30 February.
-    if (error instanceof RangeError) return undefined;
-    throw error;
-  }
+  return Temporal.Instant.from(isTold ? text : `${text}${text.length > 10 ? '' : 'T00:00'}Z`).epochMilliseconds;
 }
 
 /** Engines may know of a zone what changed since, or not yet; so much has a change made at most in decades. */
