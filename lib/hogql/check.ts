@@ -279,6 +279,8 @@ function keyOrPlace(step: string | number): Path[number] {
 
 const INTERVAL = /^toInterval([A-Z][a-z]+)$/;
 
+const isInterval = (syntax: Syntax): boolean => isA(syntax, 'Call') && INTERVAL.test(syntax.name);
+
 /** `INTERVAL 2 DAY`: how many, and of what; undefined: it is something else. */
 function intervalOf(syntax: Syntax, scope: Scope): { count: Expression; unit: Unit } | undefined {
   if (!isA(syntax, 'Call')) return undefined;
@@ -393,6 +395,9 @@ function castOf(type: string): string {
   );
 }
 
+/** With two arguments they take a time and an interval. */
+const SHIFTS = /^(?:dateAdd|date_add|dateSub|date_subtract|date_sub)$/;
+
 /** A lambda inside another is evaluated for each element of both lists. */
 const MAX_LAMBDAS = 3;
 
@@ -411,12 +416,13 @@ function called(node: Call, scope: Scope): Expression {
   if (Object.hasOwn(OVER_LISTS, name)) return overList(node, scope);
   if (INTERVAL.test(name))
     refuse('Intervals are only supported beside + and -, and in dateAdd(), dateSub() and toStartOfInterval()');
-  const added =
-    /^(?:dateAdd|date_add|dateSub|date_subtract|date_sub)$/.test(name) && node.args.length === 2
-      ? node.args
-      : undefined;
-  if (added !== undefined)
-    return calculated(/sub/i.test(name) ? '-' : '+', added[0] as Syntax, added[1] as Syntax, scope);
+  const [left, right, ...more] = node.args;
+  if (left !== undefined && right !== undefined && more.length === 0) {
+    // Comparisons and times that are moved, as their normal form has them.
+    if (name === 'in' || name === 'notIn') return among(left, right, name === 'notIn', scope);
+    if (SHIFTS.test(name) || ((name === 'plus' || name === 'minus') && (isInterval(left) || isInterval(right))))
+      return calculated(/sub|minus/i.test(name) ? '-' : '+', left, right, scope);
+  }
   // Before what it is given, which may be refused for standing in a function that there is not.
   functionNamed(name);
   // The unit may be written without quotes.

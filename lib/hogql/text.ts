@@ -19,14 +19,19 @@ interface QuerySchema {
   readonly fields: { readonly expression: string; readonly alias: string }[];
   /** The constants of the expressions, by their names. */
   readonly values: Readonly<Record<string, string>>;
-  /** The query in normal form. */
+  /** The query in normal form: HogQL that means the same. */
   readonly hogql_query: string;
 }
+
+/** Words that the grammar takes for something else than a name where they stand in no quotes. */
+const NO_NAMES =
+  /^(?:catch|distinct|except|false|finally|fn|fun|inf|infinity|intersect|let|materialized|nan|null|throw|true|try|while|within)$/i;
 
 /** An identifier, in backquotes where it is no plain word. */
 const identifier = (name: string | number): string => {
   if (typeof name === 'number') return String(name);
-  return /^[A-Za-z_$][\w$]*$/.test(name) ? name : `\`${name.replace(/[\\`]/g, '\\$&')}\``;
+  if (/^[A-Za-z_$][\w$]*$/.test(name) && !NO_NAMES.test(name)) return name;
+  return `\`${name.replaceAll('\\', '\\\\').replaceAll('`', '``')}\``;
 };
 
 const quoted = (text: string): string =>
@@ -40,6 +45,8 @@ interface Spelling {
   named(name: string): string;
   /** What follows its arguments. */
   after(name: string): readonly string[];
+  /** Whether an operator stays one where the functions that PostHog writes for it say another thing of what is missing. */
+  readonly keepsOperators: boolean;
 }
 
 const ARITHMETIC: Readonly<Record<string, string>> = {
@@ -92,10 +99,13 @@ function printed(syntax: Syntax, spelling: Spelling): string {
         return `${node.op === '==' ? 'isNull' : 'isNotNull'}(${walk(node.left)})`;
       const name = COMPARISONS[node.op];
       if (name !== undefined) return `${name}(${list([node.left, node.right])})`;
+      if (spelling.keepsOperators) return `(${walk(node.left)} ${node.op} ${walk(node.right)})`;
       const matched = `match(${walk(node.left)}, ${node.op.endsWith('*') ? `concat('(?i)', ${walk(node.right)})` : walk(node.right)})`;
       return node.op.startsWith('!') ? `not(${matched})` : matched;
     }
     case 'BetweenExpr': {
+      if (spelling.keepsOperators)
+        return `(${walk(node.expr)} ${node.negated ? 'NOT ' : ''}BETWEEN ${walk(node.low)} AND ${walk(node.high)})`;
       const inside = `and(greaterOrEquals(${list([node.expr, node.low])}), lessOrEquals(${list([node.expr, node.high])}))`;
       return node.negated ? `not(${inside})` : inside;
     }
@@ -222,6 +232,7 @@ const HOGQL: Spelling = {
   booleans: ['false', 'true'],
   named: (name) => name,
   after: () => [],
+  keepsOperators: false,
 };
 
 const DOCUMENTS: ReadonlySet<unknown> = new Set(['properties', 'person_properties']);
@@ -272,9 +283,11 @@ export function schemaOf({ select, select_from, where }: SelectQuery): QuerySche
     booleans: ['0', '1'],
     named: (name) => CLICKHOUSE.get(name)?.[0] ?? name,
     after: (name) => [CLICKHOUSE.get(name)?.[1]].filter((type) => type !== undefined).map(kept),
+    keepsOperators: false,
   };
   const hogql: Spelling = {
     ...HOGQL,
+    keepsOperators: true,
     field: (chain) => {
       const [first = '', second, ...rest] = chain;
       const isAll = second === '*' && rest.length === 0 && tables.includes(String(first));
@@ -294,7 +307,7 @@ export function schemaOf({ select, select_from, where }: SelectQuery): QuerySche
     ({ expr, alias }) => `${printed(expr, hogql)}${alias === undefined ? '' : ` AS ${identifier(alias)}`}`,
   );
   const table = select_from?.alias ? `events AS ${identifier(select_from.alias)}` : 'events';
-  const condition = where ? ` WHERE ${printed(where, HOGQL)}` : '';
+  const condition = where ? ` WHERE ${printed(where, hogql)}` : '';
   return {
     fields,
     values: Object.fromEntries(values),

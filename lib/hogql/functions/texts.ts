@@ -22,9 +22,16 @@ export function like(
   return not ? operation('not', [found]) : found;
 }
 
+/** The text of a pattern. PostHog writes `=~*` as one of two parts: `match(event, concat('(?i)', 'a'))`. */
+function patternText(pattern: Expression): string | undefined {
+  if (!('operator' in pattern) || pattern.operator !== 'concat') return constantText(pattern);
+  const parts = pattern.of.map(constantText);
+  return parts.includes(undefined) ? undefined : parts.join('');
+}
+
 /** Whether a text matches a pattern; null where it is missing. */
 export function matched(value: Expression, pattern: Expression, name: string, anyCase = false): Expression {
-  const source = constantText(pattern) ?? refuse(`The pattern of ${name} must be a text constant`);
+  const source = patternText(pattern) ?? refuse(`The pattern of ${name} must be a text constant`);
   const checked = checkedPattern(anyCase ? `(?i)${source}` : source).pattern;
   return operation('matches', [argument(value, 'text', name)], { pattern: checked });
 }

@@ -35,9 +35,6 @@ export function callOf(
   inRows: () => Scope,
 ): Expression | undefined {
   if (node.name === 'arrayJoin') return unnested(node, making, scope, inRows());
-  const [left, right] = node.args;
-  if ((node.name === 'in' || node.name === 'notIn') && left !== undefined && right !== undefined)
-    return expression({ node: 'CompareOperation', op: node.name === 'in' ? 'in' : 'not in', left, right }, scope);
   if (!isAggregateCall(node.name)) return undefined;
   if (making.group === undefined || stage !== 'groups' || scope.variables.length > 0)
     return refuse(`Aggregate functions are not supported here: ${node.name}()`);
