@@ -10,8 +10,8 @@ import { refuse } from './refusal.ts';
 interface AggregateSpec {
   readonly least: number;
   readonly most: number;
-  /** Whether it takes a parameter before its arguments, as `quantile(0.9)(x)`. */
-  readonly level?: true;
+  /** What a parameter before its arguments says, as in `quantile(0.9)(x)`, or that there is none; absent: it takes none. */
+  readonly at?: (parameter: Expression | undefined, name: string) => number | undefined;
   readonly build: (of: readonly Expression[], name: string, isDistinct: boolean) => Omit<Aggregate, 'where'>;
 }
 
@@ -81,14 +81,14 @@ const oneBy = (aggregate: AggregateName): AggregateSpec =>
     return { aggregate, of: [value, scalar(given(of, 1), name)], type: value.type };
   });
 
-const gathered = (aggregate: AggregateName): AggregateSpec =>
-  spec(1, (of) => {
+const gathered = (aggregate: AggregateName): AggregateSpec => ({
+  ...spec(1, (of) => {
     const value = plain(given(of, 0));
     const type = listOf(value.type) ?? refuse('Lists of lists are not supported');
     return { aggregate, of: [value], type };
-  });
-
-const quantile: AggregateSpec = { ...ofNumber('quantile'), level: true };
+  }),
+  at: mostOf,
+});
 
 const AGGREGATES: Readonly<Record<string, AggregateSpec>> = {
   count,
@@ -103,8 +103,8 @@ const AGGREGATES: Readonly<Record<string, AggregateSpec>> = {
   anyLast: oneOf('any_last', false),
   argMin: oneBy('arg_min'),
   argMax: oneBy('arg_max'),
-  median: ofNumber('quantile'),
-  quantile,
+  median: { ...ofNumber('quantile'), at: () => 0.5 },
+  quantile: { ...ofNumber('quantile'), at: levelOf },
   stddevPop: ofNumber('stddev_pop'),
   stddevSamp: ofNumber('stddev_samp'),
   varPop: ofNumber('var_pop'),
@@ -132,7 +132,7 @@ export const isAggregate = (name: string): boolean => specOf(name) !== undefined
 interface Said {
   readonly isDistinct: boolean;
   /** What stands in brackets before the arguments. */
-  readonly level: Expression | undefined;
+  readonly parameter: Expression | undefined;
   /** The condition after FILTER. */
   readonly where: Expression | undefined;
 }
@@ -150,24 +150,36 @@ export function aggregateOf(name: string, of: readonly Expression[], said: Said)
     );
   }
   if (said.isDistinct && !/^count(If)?$/i.test(name)) refuse(`DISTINCT is only supported in count(), not in ${name}()`);
-  if (said.level !== undefined && found.level === undefined)
+  if (said.parameter !== undefined && found.at === undefined)
     refuse(`Parameters of functions are not supported: ${name}()`);
   const where = [isIf ? last : undefined, said.where].flatMap((one) =>
     one === undefined ? [] : [condition(one, `${name}()`)],
   );
-  const aggregate = found.build(args, name, said.isDistinct);
+  const at = found.at?.(said.parameter, name);
   return {
-    ...aggregate,
-    ...(aggregate.aggregate === 'quantile' && { at: levelOf(said.level, name) }),
+    ...found.build(args, name, said.isDistinct),
+    ...(at !== undefined && { at }),
     ...(where.length > 0 && { where: allOf(where) }),
   };
 }
 
-function levelOf(level: Expression | undefined, name: string): number {
-  if (level === undefined) return 0.5;
-  const at = 'constant' in level && typeof level.constant === 'string' ? Number(level.constant) : Number.NaN;
+function levelOf(parameter: Expression | undefined, name: string): number {
+  if (parameter === undefined) return 0.5;
+  const at = numberOf(parameter);
   return at >= 0 && at <= 1 ? at : refuse(`The parameter of ${name}() is a number from 0 to 1, as in ${name}(0.9)(x)`);
 }
+
+/** How many elements a list has at most; undefined: any number. */
+function mostOf(parameter: Expression | undefined, name: string): number | undefined {
+  if (parameter === undefined) return undefined;
+  const most = parameter.type === 'integer' ? numberOf(parameter) : Number.NaN;
+  return Number.isSafeInteger(most) && most >= 1
+    ? most
+    : refuse(`The parameter of ${name}() is a whole number from 1, as in ${name}(10)(x)`);
+}
+
+const numberOf = (value: Expression): number =>
+  'constant' in value && typeof value.constant === 'string' ? Number(value.constant) : Number.NaN;
 
 /** Whether an aggregate of no rows is null, and not 0 or an empty list. */
 export const isNullable = ({ aggregate }: Aggregate): boolean => !/^(count|list)/.test(aggregate);

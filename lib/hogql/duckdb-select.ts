@@ -4,6 +4,10 @@ import type { WholeQuery } from './expression.ts';
 import { ALIKE, both, filtered, plain, present, summed, summedOver, WINDOWS_ALIKE } from './print-aggregates.ts';
 import { printSelect, type RelationOf, type SelectDialect } from './print-select.ts';
 
+/** The first elements of a list, so many; undefined: all. */
+const firstOf = (list: string, count: number | undefined): string =>
+  count === undefined ? list : `list_slice(${list}, 1, ${count})`;
+
 const SELECT: SelectDialect = {
   dialect: DUCKDB,
   aggregates: {
@@ -21,15 +25,15 @@ const SELECT: SelectDialect = {
     arg_max: plain('arg_max'),
     quantile: ([x], filter, { at }) => filtered(`quantile_cont(${x}, ${at})`, filter),
     // It holds far less than `list(x ORDER BY …)`, which fails of some 1,000,000 rows.
-    list: ([x], filter, _, by) => {
+    list: ([x], filter, { at }, by) => {
       const listed = (value: string): string => filtered(`list(${value})`, both(filter, present([String(x)])));
       const values = by
         ? `list_transform(list_sort(${listed(`{o: ${by}, x: ${x}}`)}), lambda one: one.x)`
         : listed(`${x}`);
-      return `coalesce(${values}, [])`;
+      return firstOf(`coalesce(${values}, [])`, at);
     },
-    list_distinct: ([x], filter) =>
-      `coalesce(${filtered(`list(DISTINCT ${x})`, both(filter, present([String(x)])))}, [])`,
+    list_distinct: ([x], filter, { at }) =>
+      firstOf(`coalesce(${filtered(`list(DISTINCT ${x})`, both(filter, present([String(x)])))}, [])`, at),
   },
   windows: {
     ...WINDOWS_ALIKE,
@@ -38,7 +42,7 @@ const SELECT: SelectDialect = {
     first_value: ([x], over) => `first_value(${x} IGNORE NULLS) OVER (${over})`,
     last_value: ([x], over) => `last_value(${x} IGNORE NULLS) OVER (${over})`,
     quantile: ([x], over, { at }) => `quantile_cont(${x}, ${at}) OVER (${over})`,
-    list: ([x], over) => `coalesce(list(${x}) FILTER (WHERE ${x} IS NOT NULL) OVER (${over}), [])`,
+    list: ([x], over, { at }) => firstOf(`coalesce(list(${x}) FILTER (WHERE ${x} IS NOT NULL) OVER (${over}), [])`, at),
   },
   unnested: (list, columns, from) => `SELECT ${[...columns, `unnest(${list}) AS c0`].join(', ')}${from}`,
 };

@@ -370,7 +370,7 @@ export interface Aggregate {
   readonly of: readonly Expression[];
   /** The rows that count; absent: all. */
   readonly where?: Expression;
-  /** From 0 to 1, for `quantile`. */
+  /** From 0 to 1, for `quantile`; for lists how many elements they have at most, absent: all. */
   readonly at?: number;
   /** Whether it is 0 of no rows, for sums of what cannot be missing; absent: null. */
   readonly orZero?: true;
@@ -385,7 +385,7 @@ export type WindowName = 'row_number' | 'rank' | 'dense_rank' | 'lag' | 'lead' |
 export interface Window {
   readonly window: WindowName | Aggregate['aggregate'];
   readonly of: readonly Expression[];
-  /** Of `quantile`. */
+  /** Of `quantile` and of lists, as of an aggregate. */
   readonly at?: number;
   /** Of sums, as of an aggregate; a second argument is null in rows that do not count. */
   readonly orZero?: true;

@@ -146,12 +146,17 @@ export interface WindowExpr {
 export interface WindowFunction {
   readonly node: 'WindowFunction';
   readonly name: string;
-  /** Parameters where there are any, as of `quantile(0.5)(x)`. */
+  /** What stands in the second brackets, as of `quantile(0.5)(x)`. */
   readonly args: readonly Syntax[] | null;
+  /** What stands in the first brackets. */
   readonly exprs: readonly Syntax[] | null;
   readonly over_expr?: WindowExpr | null;
   readonly over_identifier?: string | null;
 }
+
+/** Returns what a window function is called with: arguments stand in the last brackets, parameters in those before. */
+export const saidOver = ({ args, exprs }: WindowFunction): Readonly<Record<'parameters' | 'of', readonly Syntax[]>> =>
+  args?.length ? { parameters: exprs ?? [], of: args } : { parameters: [], of: exprs ?? [] };
 
 export interface JoinExpr {
   readonly node: 'JoinExpr';

@@ -7,6 +7,7 @@ import {
   type JoinExpr,
   type Known,
   type OrderExpr,
+  saidOver,
   type SelectQuery,
   type SelectSetQuery,
   type Syntax,
@@ -194,12 +195,11 @@ function fromText({ table, alias, constraint, next_join: next }: JoinExpr, walk:
 const ordersText = (all: readonly OrderExpr[], walk: Walk): string =>
   all.map(({ expr, order }) => `${walk(expr)} ${order}`).join(', ');
 
-function windowText(
-  { name, args, exprs, over_expr: over, over_identifier: named }: WindowFunction,
-  walk: Walk,
-): string {
-  const parameters = exprs !== null && args?.length ? `(${listText(args, walk)})` : '';
-  const call = `${name}${parameters}(${listText(exprs ?? args ?? [], walk)})`;
+function windowText(node: WindowFunction, walk: Walk): string {
+  const { name, over_expr: over, over_identifier: named } = node;
+  const { parameters, of } = saidOver(node);
+  const before = parameters.length === 0 ? '' : `(${listText(parameters, walk)})`;
+  const call = `${name}${before}(${listText(of, walk)})`;
   return `${call} OVER ${named ? identifier(named) : `(${over ? overText(over, walk) : ''})`}`;
 }
 

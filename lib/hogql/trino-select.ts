@@ -21,6 +21,10 @@ function quantileOf(values: string, at: number): string {
   return `element_at(transform(ARRAY[${values}], v -> CASE WHEN cardinality(v) > 0 THEN ${between} END), 1)`;
 }
 
+/** The first elements of a list, so many; undefined: all. */
+const firstOf = (list: string, count: number | undefined): string =>
+  count === undefined ? list : `slice(${list}, 1, ${count})`;
+
 const SELECT: SelectDialect = {
   dialect: TRINO,
   aggregates: {
@@ -38,12 +42,12 @@ const SELECT: SelectDialect = {
     arg_max: by('max_by'),
     quantile: ([x], filter, { at = 0.5 }) =>
       quantileOf(`array_sort(${filtered(`array_agg(${x})`, both(filter, present([String(x)])))})`, at),
-    list: ([x], filter, _, by) => {
+    list: ([x], filter, { at }, by) => {
       const values = by === undefined ? x : `${x} ORDER BY ${by}`;
-      return `coalesce(${filtered(`array_agg(${values})`, both(filter, present([String(x)])))}, ARRAY[])`;
+      return firstOf(`coalesce(${filtered(`array_agg(${values})`, both(filter, present([String(x)])))}, ARRAY[])`, at);
     },
-    list_distinct: ([x], filter) =>
-      `coalesce(${filtered(`array_agg(DISTINCT ${x})`, both(filter, present([String(x)])))}, ARRAY[])`,
+    list_distinct: ([x], filter, { at }) =>
+      firstOf(`coalesce(${filtered(`array_agg(DISTINCT ${x})`, both(filter, present([String(x)])))}, ARRAY[])`, at),
   },
   windows: {
     ...WINDOWS_ALIKE,
@@ -53,7 +57,7 @@ const SELECT: SelectDialect = {
     first_value: ([x], over) => `first_value(${x}) IGNORE NULLS OVER (${over})`,
     last_value: ([x], over) => `last_value(${x}) IGNORE NULLS OVER (${over})`,
     quantile: ([x], over, { at = 0.5 }) => quantileOf(`array_sort(${listOver(x, over)})`, at),
-    list: ([x], over) => listOver(x, over),
+    list: ([x], over, { at }) => firstOf(listOver(x, over), at),
   },
   // What is made of a row stands behind it as a list. Of a row in the list UNNEST makes columns, but for one around it.
   unnested: (list, columns, from, type) =>

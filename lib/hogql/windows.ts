@@ -78,7 +78,7 @@ export function windowOf(
   if (!isAggregate(name)) return refuse(`Window functions like ${beginningOf(name, 100)}() are not supported`);
   const { aggregate, where, ...found } = aggregateOf(name, of, {
     isDistinct: false,
-    level: parameters[0],
+    parameter: parameters[0],
     where: undefined,
   });
   if (aggregate === 'count_distinct' || aggregate === 'list_distinct' || aggregate.startsWith('arg_'))

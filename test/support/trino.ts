@@ -19,6 +19,7 @@ const MACROS = [
   `json_format(j) AS CASE WHEN json_type(j) = 'DOUBLE' THEN java_double(CAST(j AS DOUBLE)) ELSE CAST(j AS VARCHAR) END`,
   'concat(a, b) AS a || b',
   'sequence(a, b) AS range(a, b + 1)',
+  'slice(x, a, n) AS list_slice(x, a, a + n - 1)',
   'array_distinct(x) AS list_filter(x, lambda e, n: n = list_position(x, e))',
   'array_intersect(a, b) AS list_filter(a, lambda e: list_contains(b, e))',
   'array_except(a, b) AS list_filter(a, lambda e: NOT list_contains(b, e))',

@@ -46,7 +46,7 @@ export function callOf(
   if ((node.params?.length ?? 0) > 1) refuse(`${node.name}() takes one parameter`);
   const aggregate = aggregateOf(node.name, args, {
     isDistinct: node.distinct === true,
-    level: node.params?.[0] && of(node.params[0]),
+    parameter: node.params?.[0] && of(node.params[0]),
     where: node.filter_expr ? of(node.filter_expr) : undefined,
   });
   const key = JSON.stringify([

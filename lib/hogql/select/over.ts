@@ -6,7 +6,7 @@ import { clickhouseType, nullable, withClickhouseType } from '../clickhouse-type
 import type { Expression, Window } from '../expression.ts';
 import { refuse } from '../refusal.ts';
 import { columnOf } from '../size.ts';
-import type { Syntax, WindowExpr, WindowFunction } from '../syntax.ts';
+import { saidOver, type Syntax, type WindowExpr, type WindowFunction } from '../syntax.ts';
 import { frameOf, hasDistance, measurable, type Over, windowOf } from '../windows.ts';
 import { isStar, resultOf } from './calls.ts';
 import type { Making } from './making.ts';
@@ -45,7 +45,7 @@ export function overCall(node: WindowFunction, making: Making, inside: Scope): E
   if (node.over_identifier && named === undefined)
     refuse(`There is no window ${beginningOf(node.over_identifier, 100)}`);
   const over = overOf(node.over_expr ?? named, of);
-  const [args, parameters] = node.exprs === null ? [node.args ?? [], []] : [node.exprs, node.args ?? []];
+  const { parameters, of: args } = saidOver(node);
   const all = args.length === 1 && isStar(args[0] as Syntax) ? [] : args;
   const window = windowOf(node.name, all.map(of), parameters.map(of), over);
   const { whole } = making;

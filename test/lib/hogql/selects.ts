@@ -178,6 +178,21 @@ export const SELECTS: Readonly<Record<string, readonly Case[]>> = {
     ],
     ["SELECT count() FROM events WHERE event = 'none' GROUP BY event", []],
     [
+      "SELECT groupArray(2)(uuid), groupArray(9)(uuid), groupArrayIf(2)(uuid, event = 'buy'), length(groupUniqArray(1)(event)), groupArray(2)(properties.missing) FROM (SELECT * FROM events ORDER BY uuid)",
+      [[['e1', 'e2'], ['e1', 'e2', 'e3', 'e4', 'e5', 'e6'], ['e3', 'e5'], 1, []]],
+    ],
+    [
+      'SELECT quantile(0.5)(properties.price) OVER (), quantile(0)(properties.price) OVER () FROM events LIMIT 1',
+      [[6, 1.5]],
+    ],
+    [
+      'SELECT uuid, groupArray(2)(uuid) OVER (PARTITION BY event ORDER BY uuid) FROM events ORDER BY event, uuid LIMIT 2',
+      [
+        ['e3', ['e3']],
+        ['e5', ['e3', 'e5']],
+      ],
+    ],
+    [
       'SELECT arraySort(groupArray(uuid)), arraySort(groupUniqArray(event)) FROM events',
       [
         [
