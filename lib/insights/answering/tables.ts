@@ -57,12 +57,16 @@ interface SessionField extends Field {
 
 const UUID = 'UUID';
 
+const CAMPAIGN_PROPERTIES = ['utm_source', 'utm_medium', 'utm_campaign', 'utm_term', 'utm_content'];
+
 /** Columns of events that are the text of a property. */
 const TEXTS: ReadonlyMap<string, string> = new Map([
   ['session_id', '$session_id'],
   ['url', '$current_url'],
+  ['host', '$host'],
   ['path', '$pathname'],
   ['referrer', '$referring_domain'],
+  ...CAMPAIGN_PROPERTIES.map((property): [string, string] => [property, property]),
 ]);
 
 type OfSession = SessionField['aggregate'];
@@ -97,10 +101,23 @@ const SESSION_FIELDS: Readonly<Record<string, SessionField>> = {
   $entry_current_url: { column: 'session_entry_url', type: 'text', aggregate: first('url') },
   $end_current_url: { column: 'session_end_url', type: 'text', aggregate: last('url') },
   $exit_current_url: { column: 'session_exit_url', type: 'text', aggregate: last('url') },
+  $entry_hostname: { column: 'session_entry_host', type: 'text', aggregate: first('host') },
   $entry_pathname: { column: 'session_entry_path', type: 'text', aggregate: first('path') },
   $end_pathname: { column: 'session_end_path', type: 'text', aggregate: last('path') },
   $exit_pathname: { column: 'session_exit_path', type: 'text', aggregate: last('path') },
   $entry_referring_domain: { column: 'session_entry_referrer', type: 'text', aggregate: first('referrer') },
+  ...Object.fromEntries(
+    CAMPAIGN_PROPERTIES.map((property): [string, SessionField] => [
+      `$entry_${property}`,
+      { column: `session_entry_${property}`, type: 'text', aggregate: first(property) },
+    ]),
+  ),
+  $num_uniq_urls: {
+    column: 'session_urls',
+    type: 'integer',
+    clickhouse: 'UInt64',
+    aggregate: () => 'count(DISTINCT url)',
+  },
   $pageview_count: counted('session_pageviews', '$pageview'),
   $screen_count: counted('session_screens', '$screen'),
   $autocapture_count: counted('session_autocaptures', '$autocapture'),

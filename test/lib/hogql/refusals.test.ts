@@ -8,6 +8,7 @@ import { FUNCTION_NAMES } from '../../../lib/hogql/functions.ts';
 import { hogqlParser } from '../../../lib/hogql/parse.ts';
 import { Refusal } from '../../../lib/hogql/refusal.ts';
 import { WINDOW_NAMES } from '../../../lib/hogql/windows.ts';
+import { INSIGHT_TABLES } from '../../../lib/insights/answering/tables.ts';
 import { EVENTS_TABLE } from '../../../lib/lake/events-table.ts';
 
 // Parsing starts threads; a loaded machine takes its time.
@@ -235,6 +236,14 @@ describe('docs/hogql.md', () => {
   test('names every aggregate and window, and no other', () => {
     const names = [...AGGREGATE_NAMES, ...WINDOW_NAMES].toSorted();
     expect(named('Aggregates and windows', /^\|[^|]*\|(.*)\|$/gm)).toEqual(names);
+  });
+
+  test('names every column of sessions, and no other', () => {
+    const rows =
+      page.split('\n| column | what the events of the session say |\n|---|---|\n')[1]?.split('\n\n')[0] ?? '';
+    const cells = [...rows.matchAll(/^\|([^|]*)\|/gm)].map(([, cell = '']) => cell);
+    const names = cells.flatMap((cell) => [...cell.matchAll(/`([\w$]+)`/g)].map(([, name = '']) => name));
+    expect(names.toSorted()).toEqual([...(INSIGHT_TABLES.get('sessions')?.keys() ?? [])].toSorted());
   });
 
   test('names every operator of filters, and no other', () => {

@@ -457,7 +457,7 @@ describe('what is too large for the function, and asked for later, Athena answer
       },
     });
     await importRecords(context, project, [
-      seen(4, 0, 'user-0', ''),
+      seen(4, 0, 'user-0', '', { $host: 'acme.com', utm_source: 'mail' }),
       seen(4, 3, 'user-0', 'pricing'),
       seen(4, 7, 'user-1', 'docs', { $browser: null, tags: ['a', 'b'] }),
       seen(2, 1, 'anon-1', 'pricing'),
@@ -523,7 +523,7 @@ describe('what is too large for the function, and asked for later, Athena answer
     [
       'HogQL of sessions',
       hogql(
-        'SELECT session_id, $session_duration, $entry_current_url, $exit_pathname, $pageview_count, distinct_id FROM sessions ORDER BY session_id',
+        'SELECT session_id, $session_duration, $entry_current_url, $exit_pathname, $pageview_count, distinct_id, $entry_utm_source, $entry_hostname, $num_uniq_urls FROM sessions ORDER BY session_id',
       ),
     ],
     [

@@ -102,6 +102,36 @@ test('sessions are what their events say', async () => {
   ).toEqual([[540]]);
 });
 
+test('a session tells where it came from, by its first event that says so, and how many addresses it saw', async () => {
+  const of = (session: string, minute: number, properties: Readonly<Record<string, string>>) => ({
+    event: '$pageview',
+    distinct_id: 'a',
+    timestamp: new Date(Date.UTC(2026, 0, 1, 0, minute)).toISOString(),
+    properties: { $session_id: session, ...properties },
+  });
+  const [first, later] = ['first', 'later'].map((word) =>
+    Object.fromEntries(['source', 'medium', 'campaign', 'term', 'content'].map((one) => [`utm_${one}`, word + one])),
+  );
+  const world = await insightWorld({
+    events: [
+      of('s1', 0, { $current_url: '/a' }),
+      of('s1', 1, { $current_url: '/b', $host: 'www.example.com', ...first }),
+      of('s1', 2, { $current_url: '/a', $host: 'other.example.com', ...later }),
+      of('s2', 0, {}),
+    ],
+  });
+  const entries = ['source', 'medium', 'campaign', 'term', 'content'].map((one) => `$entry_utm_${one}`);
+  const { rows } = await world.rows({
+    hogql: `SELECT ${entries.join(', ')}, $entry_hostname, $num_uniq_urls FROM sessions ORDER BY session_id`,
+  });
+  expect(rows).toEqual([
+    ['firstsource', 'firstmedium', 'firstcampaign', 'firstterm', 'firstcontent', 'www.example.com', 2],
+    [null, null, null, null, null, null, 0],
+  ]);
+  const ofEvents = 'SELECT DISTINCT session.$entry_utm_source AS source FROM events ORDER BY source';
+  expect((await world.rows({ hogql: ofEvents })).rows).toEqual([['firstsource'], [null]]);
+});
+
 test('a session lasts as many seconds as its clock passes, as dateDiff counts them', async () => {
   const of = (session: string, timestamp: string) => ({
     event: 'x',
