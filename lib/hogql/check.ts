@@ -170,7 +170,7 @@ function built(syntax: Syntax, scope: Scope): Expression {
     case 'Tuple':
       return tupleOfParts(node.exprs.map(of));
     case 'Lambda':
-      return refuse('Lambdas are only supported in arrayMap(), arrayFilter() and arrayExists()');
+      return refuse(`Lambdas are only supported in ${LISTED.format(Object.keys(OVER_LISTS).map((one) => `${one}()`))}`);
     case 'Field':
     case 'SelectQuery':
     case 'SelectSetQuery':
@@ -180,6 +180,8 @@ function built(syntax: Syntax, scope: Scope): Expression {
       return scope.beyond?.other(syntax, scope) ?? refuse(otherText(syntax.node, scope));
   }
 }
+
+const LISTED = new Intl.ListFormat('en-GB');
 
 const OTHERS: Readonly<Record<string, string>> = {
   SelectQuery: 'Subqueries in SELECT expressions are not supported',

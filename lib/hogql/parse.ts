@@ -59,7 +59,7 @@ function syntaxOf(answer: string, text: string): Syntax {
   const syntax = JSON.parse(answer, revived) as Syntax & { readonly error?: true; readonly message?: string };
   if (syntax.error !== true) return syntax;
   const [, unread] = UNREAD.exec(syntax.message ?? '') ?? [];
-  if (unread !== undefined) refuse(`${unread.toUpperCase()} is not supported`);
+  if (unread !== undefined) refuse(`${unread.toUpperCase()} is not supported${INSTEAD[unread] ?? ''}`);
   return within(syntax, () => refuse(UNREADABLE));
 }
 
@@ -87,6 +87,9 @@ function refuseMisread(node: object, text: readonly string[]): void {
 
 /** What the grammar says of that which it knows and does not read: `Unsupported: SelectStmt.settingsClause()`; it has no place. */
 const UNREAD = /^Unsupported(?: rule)?: (?:SelectStmt\.|ColumnExpr)?(.+?)(?:Clause\(\))?$/;
+
+/** What is written instead. */
+const INSTEAD: Readonly<Record<string, string>> = { Substring: '; write substring(x, 1, 3)' };
 
 /** Whole numbers of a query as they are written, for JavaScript's have 53 bits; floats, of which the grammar writes 17 digits, in short. */
 const withNumbers = (key: string, value: unknown, { source = '' }: { source?: string } = {}): unknown =>

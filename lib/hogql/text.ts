@@ -7,10 +7,10 @@ import {
   type JoinExpr,
   type Known,
   type OrderExpr,
-  saidOver,
   type SelectQuery,
   type SelectSetQuery,
   type Syntax,
+  saidOver,
   type WindowExpr,
   type WindowFunction,
 } from './syntax.ts';

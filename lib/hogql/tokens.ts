@@ -48,8 +48,15 @@ function refuseQuoted(query: string, quote: keyof typeof QUOTED, at: number): ne
   inside.lastIndex = at;
   inside.exec(query);
   const fault = inside.lastIndex < query.length ? inside.lastIndex : at - 1;
-  const start = Array.from(query.slice(0, fault)).length;
-  return within({ start: { offset: start }, end: { offset: start + 1 } }, () => refuse(UNREADABLE));
+  const [, escaped] = /^\\([^])/u.exec(query.slice(fault)) ?? [];
+  const advice = escaped === undefined ? '' : `: in a text \\${escaped} is written \\\\${escaped}`;
+  return refuseAt(query, fault, 1, `${UNREADABLE}${advice}`);
+}
+
+/** Refuses what stands at a place of the query, which is so many characters long. */
+function refuseAt(query: string, at: number, length: number, words: string): never {
+  const start = Array.from(query.slice(0, at)).length;
+  return within({ start: { offset: start }, end: { offset: start + length } }, () => refuse(words));
 }
 
 /** Opens a choice (`a ? b : c`), in whose last part others nest, until what ends it or closes the level around it. */
@@ -86,14 +93,17 @@ const endsOperand = (word: string): boolean =>
 /** A WITH behind these names queries; behind anything else it belongs to GROUP BY. */
 const BEGINS_QUERY: ReadonlySet<string> = new Set(['', '(', 'ALL', 'DISTINCT', 'UNION', 'INTERSECT', 'EXCEPT']);
 
-/** Refuses what the parser reads and tells nobody of: a word by the two before it. */
-function refuseUntold(word: string, isText: boolean, before: string, behind: string): void {
-  if (before === 'NULLS' && word === 'FIRST') refuse('NULLS FIRST is not supported; what is missing comes last');
-  if (before === 'COLLATE' && isText) refuse('COLLATE is not supported');
+/** What is to be said of what the parser reads and tells nobody of: a word by the two before it; undefined: nothing. */
+function untold(word: string, isText: boolean, before: string, behind: string): string | undefined {
+  if (before === 'NULLS' && word === 'FIRST') return 'NULLS FIRST is not supported; what is missing comes last';
+  if (before === 'COLLATE' && isText) return 'COLLATE is not supported';
   if (before === FILTERED && word === 'OVER')
-    refuse('FILTER is not supported beside OVER; use a form with If, as sumIf()');
+    return 'FILTER is not supported beside OVER; use a form with If, as sumIf()';
+  if (behind === 'WITH' && before === 'RECURSIVE' && word !== 'AS' && /^[\w$`"]/.test(word))
+    return 'WITH RECURSIVE is not supported; arrayJoin(range(10)) makes numbers';
   if (before === 'WITH' && !BEGINS_QUERY.has(behind) && /^(?:TOTALS|ROLLUP|CUBE)$/.test(word))
-    refuse(`WITH ${word} is not supported`);
+    return `WITH ${word} is not supported`;
+  return undefined;
 }
 
 /** The bracket behind FILTER while it is open, and where it was closed. */
@@ -144,13 +154,15 @@ function workOf(text: string): number {
     const token = next(CODE);
     if (token['skipped'] !== undefined) continue;
     if (token['unclosed'] !== undefined) refuseQuoted(text, token['unclosed'] as keyof typeof QUOTED, at);
-    if (token['tag'] !== undefined) refuse('Tags are not supported');
+    const start = at - token[0].length;
+    if (token['tag'] !== undefined) refuseAt(text, start, token[0].length, 'Tags are not supported');
     // Each name of a path is read as often as there are names before it.
     path = token[0] === '.' ? path + 1 : before === '.' ? path : 0;
     // What follows a dot or AS is a name, whatever it is.
     const isName = before === '.' || (before === 'AS' && token['open'] === undefined);
     const word = isName ? '' : token[0].toUpperCase();
-    refuseUntold(word, token['text'] !== undefined, before, behind);
+    const fault = untold(word, token['text'] !== undefined, before, behind);
+    if (fault !== undefined) refuseAt(text, start, token[0].length, fault);
     const isFilter = before === 'FILTER' && word === '(';
     [before, behind] = [word === '' ? 'name' : word, before];
     if (word === ',' || endsOperand(behind)) {

@@ -26,6 +26,12 @@ export function hasAggregate(value: unknown): boolean {
   return Object.values(value).some(hasAggregate);
 }
 
+/** What the parser reads as the call of a function, and is none. */
+const NO_CALLS: Readonly<Record<string, string>> = {
+  EXISTS: 'EXISTS is not supported; use IN (SELECT …)',
+  ON: 'DISTINCT ON is not supported; use LIMIT 1 BY',
+};
+
 /** A call of an aggregate, or of what only a SELECT has. */
 export function callOf(
   node: Call,
@@ -35,6 +41,8 @@ export function callOf(
   inRows: () => Scope,
 ): Expression | undefined {
   if (node.name === 'arrayJoin') return unnested(node, making, scope, inRows());
+  const misread = NO_CALLS[node.name.toUpperCase()];
+  if (misread !== undefined) return refuse(misread);
   if (!isAggregateCall(node.name)) return undefined;
   if (making.group === undefined || stage !== 'groups' || scope.variables.length > 0)
     return refuse(`Aggregate functions are not supported here: ${node.name}()`);

@@ -12,6 +12,8 @@ export interface Relation {
   find(path: readonly (string | number)[]): { readonly value: Expression; readonly length: number } | undefined;
   /** The names that `*` stands for. */
   readonly all: readonly string[];
+  /** The names of columns that `*` leaves out, which are paths: `person.id`. */
+  readonly below: readonly string[];
 }
 
 /** Where an expression of a SELECT stands: what reads rows, and what reads groups if there are any. */

@@ -6,7 +6,7 @@ import { clickhouseType, nullable, withClickhouseType } from '../clickhouse-type
 import type { Expression, Window } from '../expression.ts';
 import { refuse } from '../refusal.ts';
 import { columnOf } from '../size.ts';
-import { saidOver, type Syntax, type WindowExpr, type WindowFunction } from '../syntax.ts';
+import { type Syntax, saidOver, type WindowExpr, type WindowFunction } from '../syntax.ts';
 import { frameOf, hasDistance, measurable, type Over, windowOf } from '../windows.ts';
 import { isStar, resultOf } from './calls.ts';
 import type { Making } from './making.ts';

@@ -64,10 +64,20 @@ function below(
   return place(standing(value, scope), path.slice(length), path, 'property_value');
 }
 
-function unknown(path: readonly (string | number)[], { relations }: Making): never {
-  const known = [...new Set(relations.flatMap(({ all }) => all))].toSorted().slice(0, 40).join(', ');
+function unknown(path: readonly (string | number)[], { relations, named }: Making): never {
+  const name = beginningOf(path.join('.'), 200);
+  if (named.has(name))
+    refuse(`${name} is a query that WITH names; its rows are read by FROM, as in IN (SELECT … FROM ${name})`);
+  const [first, second] = path;
+  const isQualified = path.length > 1 && relations.some(({ names }) => names.includes(String(first)));
+  const alike = relations.flatMap(({ below: all }) =>
+    all.filter((one) => one.startsWith(`${isQualified ? second : first}.`)),
+  );
+  const all = alike.length > 0 ? alike : relations.flatMap((one) => one.all);
+  const known = [...new Set(all)].toSorted().slice(0, 40).join(', ');
   const fields = known === '' ? '' : `. Fields are: ${known}`;
-  return refuse(`Invalid HogQL query: Unable to resolve field: ${beginningOf(path.join('.'), 200)}${fields}`);
+  const asText = path.length === 1 ? `. A text stands in single quotes: '${name}'` : '';
+  return refuse(`Invalid HogQL query: Unable to resolve field: ${name}${fields}${asText}`);
 }
 
 /** Windows, and what is refused in a SELECT by another name than in an expression. */

@@ -64,8 +64,8 @@ function sourceOf({ table, alias }: JoinExpr, named: Named, whole: Whole): Pick<
     return { source: { query, as }, relation: ofColumns(as, alias === null ? [] : [alias], columns) };
   }
   if (table.node === 'Placeholder') refuse('A placeholder has no value');
-  if (!isA(table, 'Field') || table.chain.length !== 1) return refuse('FROM takes a table or a subquery');
-  const name = String(table.chain[0]);
+  if (!isA(table, 'Field')) return refuse('FROM takes a table or a subquery');
+  const name = table.chain.join('.');
   const names = [alias ?? name];
   const query = named.get(name);
   if (query !== undefined) return { source: { named: query.name, as }, relation: ofColumns(as, names, query.columns) };
@@ -87,6 +87,7 @@ function ofColumns(as: string, names: readonly string[], columns: readonly Colum
     as,
     names,
     all: [...found.keys()],
+    below: [],
     find: ([name]) => {
       const value = found.get(String(name));
       return value && { value, length: 1 };
@@ -101,6 +102,7 @@ function ofTable(as: string, names: readonly string[], table: string, fields: Ta
     as,
     names,
     all: [...fields.keys()].filter((name) => !name.includes('.')),
+    below: [...fields.keys()].filter((name) => name.includes('.')),
     find: (path) => {
       for (let length = Math.min(longest, path.length); length > 0; length -= 1) {
         const name = path.slice(0, length).join('.');

@@ -392,8 +392,13 @@ describe('before it is parsed, a text is refused', () => {
     expect(refusalOf(() => checkTokens(Array.from({ length: 10 }, () => columns(200, 'event'))))).toBe(text);
   });
 
-  test.each(["'it", '"a', "'\\q'", '`a', "f'a {b}"])('that does not end: %s', (text) => {
+  test.each(["'it", '"a', '`a', "f'a {b}"])('that does not end: %s', (text) => {
     expect(refusalOf(() => checkTokens([`${text} ${'('.repeat(30)}`]))).toBe('Failed to parse query');
+  });
+
+  test('that has an escape that there is not', () => {
+    const refusal = refusalOf(() => checkTokens([String.raw`'\q' ${'('.repeat(30)}`]));
+    expect(refusal).toBe(String.raw`Failed to parse query: in a text \q is written \\q`);
   });
 
   test('that has tags', () => {

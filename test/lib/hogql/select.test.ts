@@ -425,6 +425,20 @@ test('columns have a name, a type, and what ClickHouse calls it', async () => {
 
 const REFUSED: readonly (readonly [query: string, text: string])[] = [
   ['SELECT nothing FROM events', 'Unable to resolve field: nothing. Fields are: distinct_id, event, person_id'],
+  ['SELECT 1 FROM events WHERE event = "paid"', "A text stands in single quotes: 'paid'"],
+  ['SELECT person.nope FROM events', 'Unable to resolve field: person.nope. Fields are: person.id, person.properties'],
+  ['SELECT e.person.nope FROM events AS e', 'Fields are: person.id, person.properties'],
+  [
+    'WITH c AS (SELECT id FROM persons) SELECT 1 FROM events WHERE person_id IN c',
+    'c is a query that WITH names; its rows are read by FROM, as in IN (SELECT … FROM c)',
+  ],
+  ['SELECT 1 FROM events WHERE EXISTS (SELECT 1)', 'EXISTS is not supported; use IN (SELECT …)'],
+  ['SELECT DISTINCT ON (event) event, uuid FROM events', 'DISTINCT ON is not supported; use LIMIT 1 BY'],
+  ['SELECT 1 FROM system.insights', 'Unknown table system.insights. There are: events, persons.'],
+  [
+    'SELECT arraySort(x -> x, [1])',
+    'Lambdas are only supported in arrayMap(), arrayFilter(), arrayExists(), arrayCount() and arrayFirst()',
+  ],
   ['SELECT 1 FROM nowhere', 'Unknown table nowhere. There are: events, persons.'],
   ['SELECT 1 FROM __proto__', 'Unknown table __proto__'],
   ['SELECT event, count() FROM events', 'event is neither in GROUP BY nor in an aggregate function, as in any(event)'],
