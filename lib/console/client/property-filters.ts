@@ -2,7 +2,7 @@
 import { chosen, covers, type Json, list, type Option, object, text } from './json.ts';
 import type { Schemas } from './schemas.ts';
 
-type Compared = Exclude<Schemas['QueryFilter'], { readonly type: 'hogql' }>;
+type Compared = Exclude<Schemas['QueryFilter'], { readonly type: 'hogql' | 'empty' }>;
 
 /** What a filter or a breakdown is of. */
 export const PROPERTY_TYPES = [

@@ -40,9 +40,10 @@ const QueryFilter = z
       ...compared,
     }),
     z.object({ type: z.literal('hogql'), key: name.describe('A condition.') }),
+    z.object({ type: z.literal('empty') }),
   ])
   .describe(
-    'An event must pass it. Every event passes one that is not complete: without a key, or a value that it needs.',
+    'An event must pass it. Every event passes one that is empty or not complete: without a key, or a value that it needs.',
   )
   .meta({ id: 'QueryFilter' });
 

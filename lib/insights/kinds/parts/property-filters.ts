@@ -122,15 +122,15 @@ async function conditionOf(filter: FilterGroup | PropertyFilter, world: World): 
   }
   const { type, key, operator, values } = filter;
   if (type === 'hogql') return world.expression(key);
-  const { test, isNot = false, needsAnyOfSeveral = false }: OperatorSpec = OPERATORS[operator];
-  const isSeveral = needsAnyOfSeveral && values.length > 1;
+  const { test, isNot = false, needsAny }: OperatorSpec = OPERATORS[operator];
+  const isNeeded = needsAny === 'always' || (needsAny === 'of-several' && values.length > 1);
   const passed = (subject: Syntax): Syntax =>
-    isSeveral ? all([call('isNotNull', subject), not(test(subject, values))]) : test(subject, values);
+    isNeeded ? all([call('isNotNull', subject), not(test(subject, values))]) : test(subject, values);
   const found =
     type === 'session'
       ? comparison('in', field('properties', '$session_id'), subquery('sessions', 'session_id', passed(field(key))))
       : passed(subjectOf(type, key));
-  return isNot && !isSeveral ? not(found) : found;
+  return isNot && !isNeeded ? not(found) : found;
 }
 
 function subjectOf(type: 'event' | 'person' | 'event_metadata', key: string): Syntax {
@@ -148,8 +148,8 @@ interface OperatorSpec {
   readonly test: (subject: Syntax, values: readonly Scalar[]) => Syntax;
   /** The filter wants that the test does not hold: what is missing passes. */
   readonly isNot?: boolean;
-  /** But what is missing does not pass where there are several values. */
-  readonly needsAnyOfSeveral?: boolean;
+  /** But what is missing does not pass, or does not where there are several values. */
+  readonly needsAny?: 'always' | 'of-several';
   /** It takes no value; two numbers, in order; dates. By default any values. */
   readonly takes?: 'nothing' | 'range' | 'dates';
 }
@@ -171,14 +171,14 @@ const equal: OperatorSpec['test'] = (subject, values) => {
   ]);
 };
 
+const isLike = (subject: Syntax, pattern: string): Syntax =>
+  call('ilike', call('toString', subject), constant(pattern));
+
+const holdsAny = each((subject, value) => isLike(subject, likeHolding(String(value))));
+
 /** `_` and `%` of a single value stand for any signs, as PostHog takes them; those of several are themselves. */
 const holds: OperatorSpec['test'] = (subject, values) =>
-  any(
-    values.map((value) => {
-      const pattern = values.length > 1 ? likeHolding(String(value)) : `%${value}%`;
-      return call('ilike', call('toString', subject), constant(pattern));
-    }),
-  );
+  values.length > 1 ? holdsAny(subject, values) : isLike(subject, `%${values[0]}%`);
 
 const matches = each((subject, value) => call('match', call('toString', subject), constant(String(value))));
 
@@ -236,7 +236,9 @@ const OPERATORS = {
   in: exact,
   not_in: isNot,
   icontains: { test: holds },
-  not_icontains: { test: holds, isNot: true, needsAnyOfSeveral: true },
+  not_icontains: { test: holds, isNot: true, needsAny: 'of-several' },
+  icontains_multi: { test: holdsAny },
+  not_icontains_multi: { test: holdsAny, isNot: true, needsAny: 'always' },
   regex: { test: matches },
   not_regex: { test: matches, isNot: true },
   gt: { test: sized('greater') },
@@ -338,6 +340,7 @@ function readFilter(sent: unknown, path: Path, reading: Reading): FilterGroup | 
     throw new Fault(path, 'A filter is an object: {"type": "event", "key": "plan", "value": "pro"}.');
   reading.filters += 1;
   if (reading.filters > MAX_FILTERS) throw new Fault(path, `There are more than ${MAX_FILTERS} filters.`);
+  if (sent['type'] === 'empty') return EVERYTHING;
   const type = typeOf(sent['type'], reading, path);
   const operator = sent['operator'] ?? 'exact';
   const { key } = sent;

@@ -104,6 +104,8 @@ describe('what is sent as properties', () => {
     ['a filter without a key', [{}]],
     ['a filter without a value', [{ type: 'event', key: 'a' }]],
     ['an alternative to a filter without a value', { type: 'OR', values: [{ key: 'a' }, { key: 'a', value: 1 }] }],
+    ['a filter that says that it is empty', [{ type: 'empty' }]],
+    ['an alternative to an empty filter', { type: 'OR', values: [{ type: 'empty' }, { key: 'a', value: 1 }] }],
     ['null', null],
     ['nothing', undefined],
     ['a filter with an empty list of values', [{ key: 'a', value: [], operator: 'is_not' }]],
@@ -115,7 +117,18 @@ describe('what is sent as properties', () => {
   it('is read wherever the document has it, and the document has all of it that is read and matters', () => {
     const { schema } = QUERY_KINDS.QueryFilters;
     const filter = fc.record({
-      type: fc.constantFrom('event', 'person', 'session', 'event_metadata', 'hogql', null, undefined, 'cohort', 7),
+      type: fc.constantFrom(
+        'event',
+        'person',
+        'session',
+        'event_metadata',
+        'hogql',
+        'empty',
+        null,
+        undefined,
+        'cohort',
+        7,
+      ),
       key: fc.constantFrom('a', 'event', '$session_id', '', null, undefined, 7),
       operator: fc.constantFrom('exact', 'not_in', 'regex', 'lte', 'is_set', 'is_not_set', null, undefined, 'near', 7),
       value: fc.constantFrom('a', 1.5, true, ['a', 1, false], [], null, undefined, {}, [{}], [null]),
@@ -209,16 +222,13 @@ describe('a condition of filters', () => {
           contains(['a_b', '0%']),
           contains('a', 'not_icontains'),
           contains(['a', 'z'], 'not_icontains'),
+          contains('a_B', 'icontains_multi'),
+          contains(['0%'], 'icontains_multi'),
+          contains('a', 'not_icontains_multi'),
         ],
         events,
       ),
-    ).toEqual([
-      [0, 1],
-      [2, 3],
-      [0, 2],
-      [0, 1, 4],
-      [0, 1],
-    ]);
+    ).toEqual([[0, 1], [2, 3], [0, 2], [0, 1, 4], [0, 1], [2], [0], [0, 1]]);
   });
 
   it('compares with whole numbers that have no place in 64 bits', async () => {
@@ -330,9 +340,12 @@ describe('a condition of filters', () => {
       case 'not_in':
         return isMissing || !isOne;
       case 'icontains':
+      case 'icontains_multi':
         return !isMissing && holds;
       case 'not_icontains':
         return isMissing ? values.length === 1 : !holds;
+      case 'not_icontains_multi':
+        return !isMissing && !holds;
       case 'regex':
         return !isMissing && matches;
       case 'not_regex':
@@ -385,6 +398,8 @@ describe('a condition of filters', () => {
         'not_in',
         'icontains',
         'not_icontains',
+        'icontains_multi',
+        'not_icontains_multi',
         'regex',
         'not_regex',
         'is_set',
