@@ -23,7 +23,7 @@ import { invalid } from '../../ports/errors.ts';
 import type { FileStore } from '../../ports/files/files.ts';
 import type { Question, Rows, World } from '../kinds/kind.ts';
 import { parsedQuestions } from './parsed-questions.ts';
-import { INSIGHT_TABLES, readsPersons, readsSessions, readsTies } from './tables.ts';
+import { INSIGHT_TABLES, readsEvents, readsPersons, readsSessions, readsTies } from './tables.ts';
 
 /** A file of the lake. The timestamps of its rows are milliseconds since 1970, inclusive. */
 export interface WorldFile extends Partial<FileDigest> {
@@ -133,7 +133,7 @@ export function lookingWorlds(parser: Parser = hogqlParser(), files?: Pick<FileS
       const tables = tablesOf(checked.query, at);
       const isTied = tables.some(([table, columns]) => readsTies(table, columns));
       const hasPersons = tables.some(([table, columns]) => readsPersons(table, columns));
-      const hasEvents = tables.some(([table]) => table !== 'persons');
+      const hasEvents = tables.some(([table]) => readsEvents(table));
       persons ||= isTied || hasPersons;
       const hasSessions = tables.some(([table, columns]) => readsSessions(table, columns));
       const { from, to } = timesOf(

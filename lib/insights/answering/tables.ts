@@ -153,21 +153,33 @@ const PERSON_FIELDS: Readonly<Record<string, Field>> = {
   distinct_ids: { column: 'distinct_ids', type: 'texts' },
 };
 
+const DISTINCT_ID_FIELDS: Readonly<Record<string, Field>> = {
+  distinct_id: { column: 'distinct_id', type: 'text', clickhouse: 'String' },
+  person_id: { column: 'person_id', type: 'text', clickhouse: UUID },
+};
+
 const tableOf = (fields: Readonly<Record<string, Field>>): TableFields => new Map(Object.entries(fields));
 
 /** What a query of an insight may select from. */
 export const INSIGHT_TABLES: ReadonlyMap<string, TableFields> = new Map([
   ['events', tableOf(EVENT_FIELDS)],
   ['persons', tableOf(PERSON_FIELDS)],
+  ['person_distinct_ids', tableOf(DISTINCT_ID_FIELDS)],
   ['sessions', tableOf({ session_id: SESSION_ID, id: SESSION_ID, ...SESSION_FIELDS })],
 ]);
+
+/** Are the rows of a table persons, or what they have, whatever the events? */
+const isOfPersons = (table: string): boolean => table === 'persons' || table === 'person_distinct_ids';
+
+/** Does it need events? */
+export const readsEvents = (table: string): boolean => !isOfPersons(table);
 
 /** Columns of events and sessions that go by whose a distinct_id is. */
 const TIED = ['person_id', 'person_created_us', 'person_properties', 'session_person_id'];
 
 /** Does one of these tables and columns need to know whose a distinct_id is? */
 export const readsTies = (table: string, columns: ReadonlySet<string>): boolean =>
-  table !== 'persons' && TIED.some((column) => columns.has(column));
+  !isOfPersons(table) && TIED.some((column) => columns.has(column));
 
 /** Does it need of persons nothing but which an event is of? */
 export const readsOnlyPersonIds = (table: string, columns: ReadonlySet<string>): boolean =>
@@ -175,7 +187,7 @@ export const readsOnlyPersonIds = (table: string, columns: ReadonlySet<string>):
 
 /** Does one of these tables and columns need to know what persons are like? */
 export const readsPersons = (table: string, columns: ReadonlySet<string>): boolean =>
-  table === 'persons' || columns.has('person_properties');
+  isOfPersons(table) || columns.has('person_properties');
 
 const sessionColumns = new Map(Object.values(SESSION_FIELDS).map(({ column, aggregate }) => [column, aggregate]));
 
@@ -191,6 +203,9 @@ export const readsSessions = (table: string, columns: ReadonlySet<string>): bool
  */
 export function relation(table: string, columns: ReadonlySet<string>, sources: Sources, dialect: TableDialect): string {
   if (table === 'persons') return `(SELECT ${listed([...columns])} FROM ${sources.persons})`;
+  if (table === 'person_distinct_ids')
+    return `(SELECT ${listed([...columns])} FROM ${sources.persons} AS people
+      CROSS JOIN UNNEST(people.distinct_ids) AS theirs(distinct_id))`;
   if (table === 'sessions') return `(${sessions(columns, sources, dialect)})`;
   const ofSessions = [...columns].filter((column) => sessionColumns.has(column));
   if (ofSessions.length === 0) return `(${events(columns, sources, dialect)})`;

@@ -521,6 +521,12 @@ describe('what is too large for the function, and asked for later, Athena answer
       ),
     ],
     [
+      'HogQL of distinct_ids',
+      hogql(
+        'SELECT d.distinct_id, p.properties.plan FROM person_distinct_ids d JOIN persons p ON d.person_id = p.id ORDER BY 1',
+      ),
+    ],
+    [
       'HogQL of sessions',
       hogql(
         'SELECT session_id, $session_duration, $entry_current_url, $exit_pathname, $pageview_count, distinct_id, $entry_utm_source, $entry_hostname, $num_uniq_urls FROM sessions ORDER BY session_id',

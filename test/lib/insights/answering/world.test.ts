@@ -75,6 +75,23 @@ test('an event that carries no properties of its person has those of now, throug
   expect((await world.rows({ hogql: pro })).rows).toEqual([[3]]);
 });
 
+test('distinct_ids are told with whose they are now', async () => {
+  const world = await insightWorld({
+    events: EVENTS,
+    persons: [...MERGED, { id: 'gone', distinct_ids: ['named'], is_deleted: true }],
+  });
+  const asked = async (hogql: string) => (await world.rows({ hogql })).rows;
+  expect(await asked('SELECT distinct_id, person_id FROM person_distinct_ids ORDER BY distinct_id')).toEqual([
+    ['laptop', 'p2'],
+    ['phone', 'p2'],
+  ]);
+  expect(world.looked()).toMatchObject({ events: [], persons: true });
+  expect(await asked('SELECT count() FROM person_distinct_ids')).toEqual([[2]]);
+  expect(
+    await asked('SELECT count() FROM events AS e JOIN person_distinct_ids AS p ON e.distinct_id = p.distinct_id'),
+  ).toEqual([[3]]);
+});
+
 test('sessions are what their events say', async () => {
   const at = (minute: number): string => new Date(Date.UTC(2026, 0, 1, 0, minute)).toISOString();
   const of = (session: string, minute: number, url?: string) => ({
