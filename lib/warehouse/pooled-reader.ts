@@ -22,5 +22,5 @@ export const pooledReader = (pool: Pick<WorkerPool, 'run'>): Reader => ({
 const tooMuch = (what: string): never =>
   fail(
     'unavailable',
-    `Reading this takes ${what} than one request may have. Ask for less: a shorter time, or a filter.`,
+    `Reading this takes ${what} than one request may have. Ask for less: a shorter time, a filter, or a smaller limit.`,
   );

@@ -4,6 +4,7 @@ import type { LakeFile } from '../../lake/catalog.ts';
 import { parseLegible } from '../../lake/sources/exact-json.ts';
 import { compareText } from '../../ports/table/semantics.ts';
 import { LAKE_ROWS } from '../../warehouse/reader.ts';
+import { fittingIn, MOST_SORTED_WHOLE } from '../fitting.ts';
 import { sortableMicroseconds } from '../microseconds.ts';
 import { type Given, readingParameters } from '../parameters.ts';
 import type { StateRow } from '../persons/model.ts';
@@ -142,12 +143,19 @@ function queryOf(
     ...propertyConditions(properties, given),
     ...(place === undefined ? [] : behind(place, given)),
   ];
-  return {
-    parameters,
-    sql: `SELECT ${columns} FROM ${LAKE_ROWS}
-      WHERE ${['true', ...conditions].join(' AND ')}
-      ORDER BY ${ORDER.map((column) => `${column} DESC`).join(', ')} LIMIT ${limit} OFFSET ${offset}`,
-  };
+  const where = ['true', ...conditions].join(' AND ');
+  const inOrder = `ORDER BY ${ORDER.map((column) => `${column} DESC`).join(', ')}`;
+  const page = `LIMIT ${limit} OFFSET ${offset}`;
+  if (columns !== ALL_COLUMNS || limit <= MOST_SORTED_WHOLE)
+    return { parameters, sql: `SELECT ${columns} FROM ${LAKE_ROWS} WHERE ${where} ${inOrder} ${page}` };
+  const keys = ORDER.join(', ');
+  const sql = `WITH places AS MATERIALIZED (
+      SELECT ${keys}, coalesce(strlen(properties), 0) + coalesce(strlen(elements_chain), 0) AS bytes
+      FROM ${LAKE_ROWS} WHERE ${where} ${inOrder} ${page}
+    ), fitting AS MATERIALIZED (
+      SELECT ${keys} FROM places ${fittingIn(inOrder, MAX_BYTES)}
+    ) SELECT ${columns} FROM ${LAKE_ROWS} SEMI JOIN fitting USING (${keys}) ${inOrder} LIMIT ${limit}`;
+  return { parameters, sql };
 }
 
 /** The conditions of what comes behind a place; the first alone passes over row groups. */

@@ -5,6 +5,7 @@ import { wireInstant } from '../../http/instant.ts';
 import { parseLegible } from '../../lake/sources/exact-json.ts';
 import { invalid } from '../../ports/errors.ts';
 import { LAKE_ROWS } from '../../warehouse/reader.ts';
+import { fittingIn, MOST_SORTED_WHOLE } from '../fitting.ts';
 import { type Given, readingParameters } from '../parameters.ts';
 import { propertyConditions, type propertyFilters } from '../property-filter.ts';
 import { cursorOf, sortKeyOf } from '../row-cursor.ts';
@@ -59,6 +60,16 @@ export async function distinctIdsOf(look: Look, id: string): Promise<string[]> {
   return [...found];
 }
 
+/** Rows of an answer have more than so many bytes only where the reader cuts them. */
+const MAX_BYTES = 4_500_000;
+
+const NEWEST_FIRST = 'ORDER BY persons.created_us DESC, person_id DESC';
+
+/** SQL of the rows that persons show, from FROM on. */
+const shownRows = (persons: string): string =>
+  `FROM ${persons} JOIN states USING (person_id) JOIN ${LAKE_ROWS} USING (distinct_id, inserted_us, person_id)
+      WHERE distinct_id = shown`;
+
 /** Returns persons, the newest first, `limit` of them at most or what fits into an answer, and the cursor of the rest. */
 export async function newestPersons(
   look: Look,
@@ -80,6 +91,9 @@ export async function newestPersons(
       ? []
       : [`(created_us, person_id) < (${given('place0', place[0] ?? '')}::BIGINT, ${given('place1', place[1] ?? '')})`]),
   ];
+  const fitting = `, sizes AS MATERIALIZED (
+      SELECT person_id, persons.created_us, strlen(properties) AS bytes ${shownRows('persons')}
+    ), fitting AS MATERIALIZED (SELECT person_id FROM sizes AS persons ${fittingIn(NEWEST_FIRST, MAX_BYTES)})`;
   // Properties are read of the page's persons only: those of all would have to be held.
   const read = await look.rows<PersonRow>({
     files: await look.files('persons'),
@@ -97,10 +111,11 @@ export async function newestPersons(
         FROM states GROUP BY person_id HAVING ${['true', ...persons].join(' AND ')}
         ORDER BY created_us DESC, person_id DESC LIMIT ${limit + 1} OFFSET ${asked.offset ?? 0}
       )
+      ${limit < MOST_SORTED_WHOLE ? '' : fitting}
       SELECT person_id, persons.distinct_ids, properties, coalesce(is_identified, false) AS is_identified, persons.created_us::VARCHAR AS created,
         version::VARCHAR AS version
-      FROM persons JOIN states USING (person_id) JOIN ${LAKE_ROWS} USING (distinct_id, inserted_us, person_id)
-      WHERE distinct_id = shown ORDER BY persons.created_us DESC, person_id DESC`,
+      ${shownRows(limit < MOST_SORTED_WHOLE ? 'persons' : '(FROM persons SEMI JOIN fitting USING (person_id)) AS persons')}
+      ${NEWEST_FIRST}`,
   });
   const rows = read.rows.slice(0, limit);
   const last = rows.at(-1);

@@ -1,7 +1,10 @@
 import { DAY_MS, HOUR_MS, SECOND_MS } from '../../../lib/basics/units.ts';
+import { folderFiles } from '../../../lib/ports/files/folder.ts';
+import { duckdbReader } from '../../../lib/warehouse/duckdb-reader.ts';
 import type { Reader } from '../../../lib/warehouse/reader.ts';
-import { START, testContext } from '../../support/context.ts';
+import { START, temporaryFolder, testContext } from '../../support/context.ts';
 import { importRecords } from '../../support/imports.ts';
+import { onEnd } from '../../support/on-end.ts';
 import { type Service, testService } from '../../support/service.ts';
 
 const uuidOf = (n: number): string => `01940000-0000-7000-8000-${String(n).padStart(12, '0')}`;
@@ -245,6 +248,34 @@ describe('a page of over a thousand events', () => {
     expect((await list(link)).results).toHaveLength(21);
     expect((await list({ event: 'large', limit: '20', offset: '39' })).results).toHaveLength(20);
   });
+});
+
+test('pages of events of nearly 1 MB each follow one another, whatever their size, in the memory that one machine has for it', async () => {
+  const lake = folderFiles(temporaryFolder());
+  const reader = duckdbReader({ lake, memoryLimit: '250MB' });
+  onEnd(() => reader.close());
+  const world = testContext({ lake, reader });
+  const { call, project } = await testService(world);
+  const large = Array.from({ length: 105 }, (_, n) => ({
+    ...event(n),
+    properties: { text: 'abc'.charAt(n % 3).repeat(950_000) },
+  }));
+  await importRecords(world, project.id, large);
+  const page = (query: Readonly<Record<string, string>>) =>
+    call('GET', `/api/projects/${project.id}/events/?${new URLSearchParams(query).toString()}`);
+  for (const limit of ['10', '100']) {
+    const found: number[] = [];
+    for (let query: Readonly<Record<string, string>> = { limit }; found.length < 12; ) {
+      const { status, body } = await page(query);
+      expect(status).toBe(200);
+      const { results, next } = body as unknown as Listed;
+      found.push(...numbersOf({ results, next }));
+      query = Object.fromEntries(new URL(String(next)).searchParams);
+    }
+    expect(found).toEqual([104, 103, 102, 101, 100, 99, 98, 97, 96, 95, 94, 93]);
+  }
+  const detail = 'A page of 10000 would be too large: 4 fit. Ask for fewer at a time.';
+  expect(await page({ limit: '10000' })).toMatchObject({ status: 400, body: { attr: 'limit', detail } });
 });
 
 test('a place without the reader says that it is not offered', async () => {

@@ -2,10 +2,13 @@ import { handler as deletePersons } from '../../../functions/steps/delete-person
 import { personDeletions } from '../../../infra/aws/runtime/ports/person-deletions.ts';
 import { SECOND_MS } from '../../../lib/basics/units.ts';
 import { askedPersonRemoval } from '../../../lib/lake/import/person-removal.ts';
+import { folderFiles } from '../../../lib/ports/files/folder.ts';
 import { ranges } from '../../../lib/ports/table/keys.ts';
 import { Busy, type Op } from '../../../lib/ports/table/table.ts';
-import { testContext } from '../../support/context.ts';
+import { duckdbReader } from '../../../lib/warehouse/duckdb-reader.ts';
+import { temporaryFolder, testContext } from '../../support/context.ts';
 import { importRecords } from '../../support/imports.ts';
+import { onEnd } from '../../support/on-end.ts';
 import { type Service, testService } from '../../support/service.ts';
 
 const context = testContext();
@@ -74,6 +77,31 @@ test('pages of persons follow one another without a gap', async () => {
     next = body.next;
   }
   expect(found).toEqual(['cleo', 'Bob', 'ada@example.com']);
+});
+
+test('a page of persons with the most properties ends where it is full, in the memory that one machine has for it', async () => {
+  const lake = folderFiles(temporaryFolder());
+  const reader = duckdbReader({ lake, memoryLimit: '250MB' });
+  onEnd(() => reader.close());
+  const world = testContext({ lake, reader });
+  const { call, project } = await testService(world);
+  const text = (n: number) => 'abc'.charAt(n % 3).repeat(480_000);
+  const many = Array.from({ length: 60 }, (_, n) =>
+    identified(`p${n}`, 30 - (n % 30), { name: `p${n}`, text: text(n) }),
+  );
+  await importRecords(world, project.id, many);
+  const found: string[] = [];
+  for (let next: string | null = '?limit=100'; next !== null && found.length < 20; ) {
+    const { search } = new URL(next, 'http://127.0.0.1');
+    const { status, body } = await call('GET', `/api/projects/${project.id}/persons/${search}`);
+    expect(status).toBe(200);
+    const listed = body as unknown as Listed;
+    found.push(...namesOf(listed));
+    next = listed.next;
+  }
+  expect(found).toHaveLength(27);
+  expect(new Set(found).size).toBe(27);
+  expect(new Set(found.slice(0, 4))).toEqual(new Set(['p0', 'p30', 'p1', 'p31']));
 });
 
 test('who pages persons by offset reads each once', async () => {
