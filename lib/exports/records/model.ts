@@ -47,7 +47,7 @@ export interface BatchExportItem extends Item {
   readonly notify_secret?: string | null;
   /** What the query comes to, for clients; null: there is no query. */
   readonly schema: JsonText<z.output<typeof Schema>> | null;
-  /** The newest ten public run objects, newest first. */
+  /** The newest ten public run objects, newest first; one that is open still is as it began (see `shownExports`). */
   readonly latest_runs: JsonText<z.output<typeof BatchExportRun>[]>;
   readonly failures_in_a_row: number;
   /** What was in the way at the destination the last time; null or absent: nothing was. */
