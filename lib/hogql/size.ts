@@ -336,9 +336,16 @@ export function copied(expression: Expression): Expression {
   return copy;
 }
 
+/** What columns of queries hold. */
+const held = new WeakMap<Expression, Expression>();
+
+/** The expression that a column holds; undefined: it is one of a table. */
+export const heldBy = (column: Expression): Expression | undefined => held.get(column);
+
 /** A column that holds what an expression gives, is as long, and of a time in the same zone. */
 export function columnOf(expression: Expression, relation: string, column: string): Expression {
   const leaf: Expression = { relation, column, type: expression.type };
+  held.set(leaf, expression);
   measures.set(leaf, { ...measureOf(leaf), length: measureOf(expression).length });
   return movedInto(zoneOf(expression), leaf);
 }

@@ -1,6 +1,6 @@
 /** Functions of values of any type: comparisons, choices, what may be missing, lists. */
+import { beginningOf } from '../../basics/text.ts';
 import {
-  allAs,
   allOf,
   argument,
   comparable,
@@ -12,11 +12,33 @@ import {
   unified,
 } from '../build.ts';
 import { type Expression, elementType, isList, isTuple, type List, type Type } from '../expression.ts';
+import { namesBoolean } from '../patterns.ts';
 import { refuse } from '../refusal.ts';
+import { heldBy } from '../size.ts';
 import { atLeast, exactly, type FunctionSpec, given } from './spec.ts';
 
-/** A value as a condition: numbers that are not 0, and texts that say so, are true. */
-export const condition = (value: Expression, what: string): Expression => argument(value, 'boolean', what);
+/** A value as a condition: numbers that are not 0, and texts that say so, are true. A text that cannot say so is refused. */
+export function condition(value: Expression, what: string): Expression {
+  const text = constantText(value);
+  if (value.type === 'text' && !mayBeBoolean(value))
+    refuse(
+      `${what} takes a boolean, not ${text === undefined ? "text; compare it, as in event = 'a'" : `the text '${beginningOf(text, 100)}'`}`,
+    );
+  return argument(value, 'boolean', what);
+}
+
+/** Whether a text may read as a boolean: it is made of a property, of what is no text, or of a constant that does. */
+function mayBeBoolean(text: Expression): boolean {
+  const constant = constantText(text);
+  if (constant !== undefined) return namesBoolean(constant);
+  if ('column' in text) {
+    const expression = heldBy(text);
+    return expression !== undefined && (expression.type !== 'text' || mayBeBoolean(expression));
+  }
+  if (!('operator' in text)) return true;
+  const texts = text.of.filter(({ type }) => type === 'text');
+  return texts.length === 0 || texts.some(mayBeBoolean);
+}
 
 /** A number without its fraction. */
 export const wholePart = (number: Expression): Expression =>
@@ -69,7 +91,12 @@ const READ_BESIDE: readonly Type[] = ['integer', 'float', 'boolean', 'instant', 
 export const otherwise = (value: Expression, or: Expression): Expression => operation('coalesce', [value, or]);
 
 export const logical = (operator: 'and' | 'or'): FunctionSpec =>
-  atLeast(2, (of, name) => operation(operator, allAs(of, 'boolean', name)));
+  atLeast(2, (of, name) =>
+    operation(
+      operator,
+      of.map((one) => condition(one, name)),
+    ),
+  );
 
 /** The element of a list at a place, from 1, or from the end where it is negative; of texts one that is not there is empty. */
 export function elementOf(value: Expression, place: Expression, name: string): Expression {

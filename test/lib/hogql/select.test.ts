@@ -523,11 +523,23 @@ const REFUSED: readonly (readonly [query: string, text: string])[] = [
   ],
   ['SELECT groupArray(groupArray(event)) FROM events', 'Aggregate functions are not supported here'],
   ['SELECT event FROM events WHERE {filters}', 'A placeholder has no value'],
+  ['SELECT count() FROM events WHERE event', "WHERE takes a boolean, not text; compare it, as in event = 'a'"],
+  ['SELECT count() FROM (SELECT lower(event) AS e FROM events) AS a WHERE a.e', 'WHERE takes a boolean, not text'],
+  ['SELECT event FROM events GROUP BY event HAVING any(event)', 'HAVING takes a boolean, not text'],
+  ['SELECT uniqIf(person_id, event) FROM events', 'uniqIf() takes a boolean, not text'],
   ['WITH a AS (SELECT * FROM a) SELECT 1 FROM a', 'Unknown table a'],
   ['WITH a (y) AS (SELECT 1 AS x) SELECT * FROM a', 'Names of columns after a are not supported'],
   ['SELECT event FROM events ORDER BY event WITH FILL', 'WITH FILL is not supported'],
   ['SELECT rank() OVER (ORDER BY event WITH FILL) FROM events', 'WITH FILL is not supported'],
 ];
+
+test.each([
+  'SELECT count() FROM (SELECT lower(properties.plan) AS p FROM events) WHERE p',
+  'WITH a AS (SELECT any(properties.plan) AS p FROM events GROUP BY event) SELECT count() FROM a WHERE NOT p',
+  'SELECT properties.plan FROM events GROUP BY properties.plan HAVING properties.plan AND any(properties.a)',
+])('a property is a condition wherever it comes from: %s', async (query) => {
+  await expect(checked(query)).resolves.toBeDefined();
+});
 
 test('what is refused is named', async () => {
   const all = await syntaxOf(REFUSED.map(([query]) => query));
