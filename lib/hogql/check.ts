@@ -53,14 +53,17 @@ export const UNSUPPORTED = 'Unsupported HogQL query';
 /** Where a node stands in the text. */
 const PLACES: readonly string[] = ['start', 'end'];
 
-/** Refuses what has any part beyond those that are read; `false` and null are as if absent. */
+/** Refuses what has any part beyond those that are read, at its place if it has one; `false` and null are as if absent. */
 export function refuseParts(node: object, read: readonly string[], texts: Readonly<Record<string, string>>): void {
   const found = new Set(
     Object.entries(node).flatMap(([key, value]) =>
       value === null || value === false || read.includes(key) || PLACES.includes(key) ? [] : [key],
     ),
   );
-  for (const [key, words] of Object.entries(texts)) if (found.has(key)) refuse(words);
+  for (const [key, words] of Object.entries(texts)) {
+    const part: unknown = [(node as Readonly<Record<string, unknown>>)[key]].flat()[0];
+    if (found.has(key)) within(Object(part), () => refuse(words));
+  }
   if (found.size > 0) refuse(UNSUPPORTED);
 }
 

@@ -65,9 +65,9 @@ export function checkedSelect(syntax: Syntax, language: Language): CheckedSelect
   });
 }
 
-/** `isTop`: its rows are the answer. */
+/** `isTop`: its rows are the answer. What is refused of all of it has no place then. */
 function checkedQuery(syntax: Syntax, named: Named, whole: Whole, isTop = false): Checked {
-  return within(syntax, () => {
+  return within(isTop ? {} : syntax, () => {
     if (!isQuery(syntax)) return refuse('A query begins with SELECT');
     return syntax.node === 'SelectQuery'
       ? checkedOne(syntax, named, whole, isTop)
@@ -77,8 +77,8 @@ function checkedQuery(syntax: Syntax, named: Named, whole: Whole, isTop = false)
 
 function checkedUnion(syntax: SelectSetQuery, named: Named, whole: Whole, isTop: boolean): Checked {
   const { initial_select_query: first, subsequent_select_queries: rest } = syntax;
-  for (const { set_operator: operator } of rest)
-    if (operator !== 'UNION ALL') refuse(`${operator} is not supported; there is UNION ALL`);
+  for (const { set_operator: operator, select_query: one } of rest)
+    if (operator !== 'UNION ALL') within(one, () => refuse(`${operator} is not supported; there is UNION ALL`));
   if (syntax.order_by?.length) refuse('ORDER BY of a UNION is not supported; put the UNION into a subquery');
   // What the first names, those behind it may name too.
   const around = isA(first, 'SelectQuery') ? withNamed(first, named, whole) : named;
@@ -129,8 +129,8 @@ function withNamed({ ctes }: SelectQuery, named: Named, whole: Whole): Named {
 
 /** A part of a query that is no SELECT, refused by its name. */
 const CLAUSES: Readonly<Record<string, string>> = {
-  array_join_op: 'ARRAY JOIN is not supported; use arrayJoin() in SELECT',
   array_join_list: 'ARRAY JOIN is not supported; use arrayJoin() in SELECT',
+  array_join_op: 'ARRAY JOIN is not supported; use arrayJoin() in SELECT',
   prewhere: 'PREWHERE is not supported; use WHERE',
   qualify: 'QUALIFY is not supported; put the window into a subquery',
   group_by_mode: 'Modes of GROUP BY are not supported',
@@ -170,10 +170,15 @@ function checkedOne(syntax: SelectQuery, outer: Named, whole: Whole, isTop: bool
   const keys = keysIn(syntax).map((one) => keyOf(one, syntax, making, rows));
   for (const key of keys) addKey(key, making);
   const where = conditionOf(syntax.where, 'WHERE', rows);
-  const columns = syntax.select.flatMap((one) => columnsOf(one, making, groups));
+  const selected = syntax.select.map((one) => ({ of: one, columns: columnsOf(one, making, groups) }));
+  const columns = selected.flatMap((one) => one.columns);
   if (columns.length > MAX_COLUMNS) refuse(`A query has at most ${MAX_COLUMNS} columns`);
   const having = conditionOf(syntax.having, 'HAVING', scopeOf(making, 'groups'));
-  const order = varying((syntax.order_by ?? []).flatMap((one) => orderOf(one, columns, groups, whole)));
+  const ordered = (syntax.order_by ?? []).map((one) => ({
+    of: one.expr,
+    columns: orderOf(one, columns, groups, whole),
+  }));
+  const order = varying(ordered.flatMap((one) => one.columns));
   const limitBy = syntax.limit_by ? limitByOf(syntax.limit_by, groups) : undefined;
   const distinct = syntax.distinct === true;
   if (distinct && order.some(({ column }) => column === undefined))
@@ -193,7 +198,16 @@ function checkedOne(syntax: SelectQuery, outer: Named, whole: Whole, isTop: bool
     ...present([having]),
     ...ofWindows(windows),
   ];
-  if (group !== undefined) checkLoose(behindGroups, making);
+  if (group !== undefined) {
+    for (const { of, columns: some } of [...selected, ...ordered])
+      within(of, () =>
+        checkLoose(
+          some.map(({ expression: one }) => one),
+          making,
+        ),
+      );
+    checkLoose(behindGroups, making);
+  }
   const beforeGroups = [
     ...present([...joins.map(({ on }) => on), where, unnest?.list]),
     ...keys,

@@ -38,23 +38,27 @@ interface Joined {
 export function sourcesOf(first: JoinExpr, named: Named, whole: Whole): Joined[] {
   const all: Joined[] = [];
   for (let join: JoinExpr | null | undefined = first; join; join = join.next_join) {
-    const joins = ['node', 'table', 'alias', 'next_join', 'join_type', 'constraint'];
-    refuseParts(join, joins, FROM_CLAUSES);
-    const type = join.join_type ?? 'CROSS JOIN';
-    const kind = KINDS[type] ?? refuse(`${type} is not supported; there are INNER, LEFT and CROSS JOIN`);
-    const { constraint } = join;
-    if (constraint?.constraint_type === 'USING') refuse('USING is not supported; use ON');
-    if (kind !== 'cross' && !constraint) refuse(`${type} takes a condition after ON`);
-    if (kind === 'cross' && constraint) refuse('CROSS JOIN takes no condition');
-    countSource(whole);
     const read = join;
+    const kind = within(read, () => kindOf(read));
+    countSource(whole);
     const found = within(read.table, () => sourceOf(read, named, whole));
     const taken = all.flatMap(({ relation }) => relation.names);
     const twice = found.relation.names.find((name) => taken.includes(name));
     if (twice !== undefined) refuse(`Two tables have the name ${twice}; give one another by AS`);
-    all.push({ ...found, kind, on: constraint?.expr });
+    all.push({ ...found, kind, on: read.constraint?.expr });
   }
   return all;
+}
+
+/** How a table is joined. Refuses what else is said of it. */
+function kindOf(join: JoinExpr): Join['kind'] {
+  refuseParts(join, ['node', 'table', 'alias', 'next_join', 'join_type', 'constraint'], FROM_CLAUSES);
+  const { constraint, join_type } = join;
+  const type = join_type ?? 'CROSS JOIN';
+  const kind = KINDS[type] ?? refuse(`${type} is not supported; there are INNER, LEFT and CROSS JOIN`);
+  if (constraint?.constraint_type === 'USING') refuse('USING is not supported; use ON');
+  if (kind !== 'cross' && !constraint) refuse(`${type} takes a condition after ON`);
+  return kind === 'cross' && constraint ? refuse('CROSS JOIN takes no condition') : kind;
 }
 
 function sourceOf({ table, alias }: JoinExpr, named: Named, whole: Whole): Pick<Joined, 'source' | 'relation'> {

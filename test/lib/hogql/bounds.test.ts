@@ -401,6 +401,12 @@ describe('before it is parsed, a text is refused', () => {
     expect(refusal).toBe(String.raw`Failed to parse query: in a text \q is written \\q`);
   });
 
+  test('and where in it that is', () => {
+    expect(() => checkTokens(["SELECT '😀', <a>it</a>"])).toThrow(
+      expect.objectContaining({ span: { start: 12, end: 14 } }),
+    );
+  });
+
   test('that has tags', () => {
     expect(refusalOf(() => checkTokens(["SELECT <a>it's</a> FROM events"]))).toBe('Tags are not supported');
     expect(refusalOf(() => checkTokens(['SELECT team_id <event, team_id < event FROM events']))).toBeUndefined();

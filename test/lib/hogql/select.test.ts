@@ -560,11 +560,29 @@ test.each([
   ['SELECT 1 FROM (SELECT a FROM events)', 'a'],
   ['SELECT 1 FROM nowhere', 'nowhere'],
   ['SELECT count() FROM events WHERE count()', 'count()'],
+  ['SELECT event FROM events SAMPLE 0.1', 'SAMPLE 0.1'],
+  ['SELECT event FROM events FINAL', 'events FINAL'],
+  ['SELECT event FROM events ARRAY JOIN [1] AS a', '[1] AS a'],
+  ['SELECT 1 FROM events ANY JOIN persons ON 1 = 1', 'persons'],
+  ['SELECT 1 FROM events PREWHERE 2', '2'],
+  ['SELECT 1 UNION DISTINCT SELECT 2', 'SELECT 2'],
+  ['SELECT * FROM numbers(5)', '5'],
+  ['SELECT lower(uuid), count() FROM events', 'lower(uuid)'],
+  ['SELECT count() FROM events ORDER BY lower(uuid)', 'lower(uuid)'],
+  ['SELECT 1 FROM (SELECT uuid FROM events GROUP BY ALL)', 'SELECT uuid FROM events GROUP BY ALL'],
 ])('a refusal of %s says where', async (query, part) => {
   const refusal: unknown = await checked(query).catch((error: unknown) => error);
   const start = query.lastIndexOf(part);
   expect(refusal).toMatchObject({ span: { start, end: start + part.length } });
 });
+
+test.each(['SELECT event FROM events GROUP BY ALL', 'SELECT 1 FROM events LIMIT 1 WITH TIES'])(
+  'a refusal of %s has no place, as it is of all of it',
+  async (query) => {
+    const refusal: unknown = await checked(query).catch((error: unknown) => error);
+    expect(refusal).toMatchObject({ message: expect.stringContaining('not supported'), span: undefined });
+  },
+);
 
 test('a refusal of what cannot be parsed says where', async () => {
   await expect(parser.query('SELECT a FROM events WHERE x ARRAY')).rejects.toMatchObject({
