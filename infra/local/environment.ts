@@ -187,7 +187,8 @@ export const VARIABLES = {
   METRICS: variable(isOn, {
     fallback: 'on',
     guarded: 'off',
-    about: 'whether `/metrics` tells the numbers of the service to whoever asks',
+    about:
+      'whether `/metrics` tells the numbers of the service to whoever asks; at a loopback address only under a name of loopback, so that no page of a browser reads them',
   }),
   DESTINATIONS: variable(destinationTypes, {
     fallback: LOCAL_SETTINGS.destinations.join(','),

@@ -1,9 +1,11 @@
 /** What those who run the service ask of it, beside its API: whether it lives, whether it is ready, and its numbers. */
+import type { IncomingMessage } from 'node:http';
 import type { APIGatewayProxyResult } from 'aws-lambda';
 import { messageOf } from '../../../lib/basics/text.ts';
 import type { Context } from '../../../lib/ports/context.ts';
 import type { PrometheusMetrics } from '../../../lib/ports/metrics/prometheus.ts';
 import { ranges } from '../../../lib/ports/table/keys.ts';
+import { isUnderForeignName } from './proxy-event.ts';
 
 interface Watched extends Pick<Context, 'table' | 'clock' | 'log'> {
   /** Why no requests should be sent now; null: they may be. */
@@ -12,8 +14,8 @@ interface Watched extends Pick<Context, 'table' | 'clock' | 'log'> {
   readonly numbers: PrometheusMetrics | null;
 }
 
-/** Answers by path, as `serveRestApi` takes them. */
-export type Probes = Readonly<Record<string, () => Promise<APIGatewayProxyResult>>>;
+/** Answers by path, as `serveRestApi` takes them; undefined: to this request it is a path like any other. */
+export type Probes = Readonly<Record<string, (request: IncomingMessage) => Promise<APIGatewayProxyResult | undefined>>>;
 
 export function probesOf({ table, clock, log, pauseReason, numbers }: Watched): Probes {
   const ready = async (): Promise<APIGatewayProxyResult> => {
@@ -33,7 +35,7 @@ export function probesOf({ table, clock, log, pauseReason, numbers }: Watched): 
     // As PostHog's capture has them.
     '/_liveness': alive,
     '/_readiness': ready,
-    ...(numbers === null ? {} : { '/metrics': () => numbersOf(numbers) }),
+    ...(numbers === null ? {} : { '/metrics': (request) => numbersFor(request, numbers) }),
   };
 }
 
@@ -45,7 +47,11 @@ const answer = (statusCode: number, body: object): APIGatewayProxyResult => ({
   body: JSON.stringify(body),
 });
 
-async function numbersOf(numbers: PrometheusMetrics): Promise<APIGatewayProxyResult> {
+async function numbersFor(
+  request: IncomingMessage,
+  numbers: PrometheusMetrics,
+): Promise<APIGatewayProxyResult | undefined> {
+  if (isUnderForeignName(request)) return undefined;
   const { body, mediaType } = await numbers.text();
   return { statusCode: 200, headers: { 'Content-Type': mediaType }, body };
 }

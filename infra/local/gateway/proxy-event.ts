@@ -99,10 +99,22 @@ const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d{1,5})?$/i;
  * the request came in. Whoever sends a request may write any other name.
  */
 function hostOf({ socket, headers }: IncomingMessage): string {
-  const address = (socket.localAddress ?? '127.0.0.1').replace(/^::ffff:/, '');
   const { host = '' } = headers;
-  return LOOPBACK.test(host) ? host : `${address.includes(':') ? `[${address}]` : address}:${socket.localPort}`;
+  return LOOPBACK.test(host) ? host : addressOf(socket);
 }
+
+/** The address at which a request came in, as URLs write it. */
+function addressOf({ localAddress = '127.0.0.1', localPort }: IncomingMessage['socket']): string {
+  const address = localAddress.replace(/^::ffff:/, '');
+  return `${address.includes(':') ? `[${address}]` : address}:${localPort}`;
+}
+
+/**
+ * Whether a request came in at a loopback address under a name that is none of loopback. Whoever has a page open in a browser
+ * of this machine may have a name of theirs lead here, and the page would read what is answered.
+ */
+export const isUnderForeignName = ({ socket, headers: { host } }: IncomingMessage): boolean =>
+  host !== undefined && LOOPBACK.test(addressOf(socket)) && !LOOPBACK.test(host);
 
 const NO_IDENTITY = {
   accessKey: null,

@@ -152,8 +152,7 @@ class RestApiServer implements Gateway {
     try {
       let result: APIGatewayProxyResult;
       if (sdk?.isFor(path)) result = await this.#ofSdk(sdk, asked);
-      else if (probe !== undefined) result = await probe();
-      else result = await this.#ofApi(asked);
+      else result = (await probe?.(request)) ?? (await this.#ofApi(asked));
       if (this.#isClosing || !request.complete) response.setHeader('Connection', 'close');
       send(response, result, asked.requestId);
     } catch (error) {

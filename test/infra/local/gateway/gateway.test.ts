@@ -736,6 +736,20 @@ describe('the probes', () => {
     );
     expect(text).toContain('process_resident_memory_bytes ');
   });
+
+  test.each([
+    ['127.0.0.1:8010', 200],
+    ['localhost:80', 200],
+    ['localhost', 200],
+    ['[::1]:8010', 200],
+    ['rebound.example.com:8010', 404],
+    ['localhost.example.com', 404],
+    ['127.0.0.1.example.com', 404],
+  ])('tell numbers to no page of a browser whose own name leads to loopback: %s is %i', async (host, expected) => {
+    const { service } = await probed();
+    const sent = get('/metrics').replace('Host: localhost', `Host: ${host}`);
+    expect((await raw(service.address, sent)).status).toBe(expected);
+  });
 });
 
 test('work that a caller waits for is told when they have left', async () => {
