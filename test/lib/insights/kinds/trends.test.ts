@@ -302,6 +302,29 @@ describe('The values of trends', () => {
     ]);
   });
 
+  it('may be those of where sessions came from, which filters take, too', async () => {
+    const visit = ($session_id: string, properties: Readonly<Record<string, string>>): WorldEvent[] =>
+      [properties, {}].map((more, minute) => ({
+        event: 'x',
+        distinct_id: 'a',
+        timestamp: Date.parse('2020-01-10T12:00:00Z') + minute * 60_000,
+        properties: { $session_id, ...more },
+      }));
+    const visits = await insightWorld(
+      { events: [...visit('s1', { utm_source: 'mail' }), ...visit('s2', { utm_source: 'ads' }), ...visit('s3', {})] },
+      { now: NOW },
+    );
+    const apart = await ask(visits, {
+      series: [{ event: 'x' }],
+      breakdownFilter: { breakdown: '$entry_utm_source', breakdown_type: 'session' },
+      properties: [{ key: '$entry_utm_source', type: 'session', operator: 'is_set' }],
+    });
+    expect(apart.map(({ label, count }) => [label, count]).toSorted()).toEqual([
+      ['ads', 2],
+      ['mail', 2],
+    ]);
+  });
+
   it('are all users where a cohort is broken down by of everybody', async () => {
     const breakdownFilter = { breakdown: ['all'], breakdown_type: 'cohort' };
     const [result] = await ask(await world(), { series: [PAGEVIEWS], breakdownFilter });
