@@ -4,6 +4,7 @@ import { createOrganization } from '../../../lib/accounts/organizations/store.ts
 import { MAX_TILES } from '../../../lib/dashboards/model.ts';
 import { TEMPLATES } from '../../../lib/dashboards/templates/index.ts';
 import { LEVELS } from '../../../lib/http/levels.ts';
+import { NO_FILTERS } from '../../../lib/insights/filter-schema.ts';
 import { keys, ranges } from '../../../lib/ports/table/keys.ts';
 import { listAll } from '../../../lib/ports/table/list-all.ts';
 import { bad, type DashboardJson, dashboards, told } from '../../support/dashboards.ts';
@@ -121,7 +122,7 @@ test.each([
   [{ filters: [1] }, bad('Filters must be a dictionary')],
   [{ filters: 'x' }, bad('Filters must be a dictionary')],
   [{ filters: { properties: [], date_from: 7 } }, bad('Not a valid string.', 'filters__date_from')],
-  [{ filters: { properties: 'x' } }, bad('Invalid input.', 'filters__properties')],
+  [{ filters: { properties: 'x' } }, bad(NO_FILTERS, 'filters__properties')],
   [
     { filters: { breakdown_filter: [] } },
     bad('Invalid data. Expected a dictionary, but got list.', 'filters__breakdown_filter'),
