@@ -255,14 +255,14 @@ test('pages of events of nearly 1 MB each follow one another, whatever their siz
   const reader = duckdbReader({ lake, memoryLimit: '250MB' });
   onEnd(() => reader.close());
   const world = testContext({ lake, reader });
-  const { call, project } = await testService(world);
   const large = Array.from({ length: 105 }, (_, n) => ({
     ...event(n),
     properties: { text: 'abc'.charAt(n % 3).repeat(950_000) },
   }));
-  await importRecords(world, project.id, large);
+  const own = await testService(world);
+  await importRecords(world, own.project.id, large);
   const page = (query: Readonly<Record<string, string>>) =>
-    call('GET', `/api/projects/${project.id}/events/?${new URLSearchParams(query).toString()}`);
+    own.call('GET', `/api/projects/${own.project.id}/events/?${new URLSearchParams(query).toString()}`);
   for (const limit of ['10', '100']) {
     const found: number[] = [];
     for (let query: Readonly<Record<string, string>> = { limit }; found.length < 12; ) {

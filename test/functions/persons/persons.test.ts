@@ -84,16 +84,16 @@ test('a page of persons with the most properties ends where it is full, in the m
   const reader = duckdbReader({ lake, memoryLimit: '250MB' });
   onEnd(() => reader.close());
   const world = testContext({ lake, reader });
-  const { call, project } = await testService(world);
+  const own = await testService(world);
   const text = (n: number) => 'abc'.charAt(n % 3).repeat(480_000);
   const many = Array.from({ length: 60 }, (_, n) =>
     identified(`p${n}`, 30 - (n % 30), { name: `p${n}`, text: text(n) }),
   );
-  await importRecords(world, project.id, many);
+  await importRecords(world, own.project.id, many);
   const found: string[] = [];
   for (let next: string | null = '?limit=100'; next !== null && found.length < 20; ) {
     const { search } = new URL(next, 'http://127.0.0.1');
-    const { status, body } = await call('GET', `/api/projects/${project.id}/persons/${search}`);
+    const { status, body } = await own.call('GET', `/api/projects/${own.project.id}/persons/${search}`);
     expect(status).toBe(200);
     const listed = body as unknown as Listed;
     found.push(...namesOf(listed));

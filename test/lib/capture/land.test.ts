@@ -842,7 +842,7 @@ test('a segment that is damaged is set aside and counted, so that somebody hears
 test('a segment that the disk cannot read holds up nobody: it is named, tried again ever more rarely, and lands when it can', async () => {
   const { context, inbox, send } = await world();
   await send([{ event: 'unread' }]);
-  const [{ name = '' } = {}] = await inbox.segments();
+  const name = (await inbox.segments())[0]?.name ?? '';
   const file = join(context.folder, 'inbox', name);
   renameSync(file, `${file}.moved`);
   mkdirSync(file);
