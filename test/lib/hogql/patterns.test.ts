@@ -64,7 +64,7 @@ const { pattern } = fc.letrec<{ pattern: string }>((tie) => ({
       ),
       { minLength: 1, maxLength: 4 },
     )
-    .map((all) => all.map(([one, repeated]) => `${one}${repeated}`).join('')),
+    .map((all) => all.flat().join('')),
   group: tie('pattern').map((inside) => `(?:${inside})`),
 }));
 
@@ -93,7 +93,7 @@ test.each([
   ['a loop around repeats', '(?:a{1000}b)*'],
   ['the longest pieces, nearly too often', `(?:${'.'.repeat(20)}){1000}`],
 ])('%s pass', async (_, source) => {
-  await runs(checkedPattern(source).pattern);
+  await expect(runs(checkedPattern(source).pattern)).resolves.toBeDefined();
 });
 
 test.each([
