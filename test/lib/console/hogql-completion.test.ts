@@ -91,3 +91,22 @@ test('what was offered ends with the letter that makes a word whole', async () =
   for (const { validFor } of found)
     expect(typeof validFor === 'function' && validFor('event', 7, 12, typed)).toBe(false);
 });
+
+test('a busy computer, on which the editor has read only the beginning of the query, is offered the same', async () => {
+  const text = "SELECT e. FROM events AS e WHERE event = 'a' -- of today";
+  const offeredAt = async (at: number): Promise<string[]> => {
+    const state = EditorState.create({ doc: text, extensions: HOGQL.extension });
+    const context = new CompletionContext(state, at, false);
+    const results = await Promise.all(SOURCES.map((source) => source(context)));
+    return results.flatMap((result) => result?.options ?? []).map(({ label }) => label);
+  };
+  const places = ['SELECT e.'.length, text.indexOf("a'") + 1, text.length];
+  const expected = await Promise.all(places.map(offeredAt));
+  let now = 0;
+  // Each look at the clock is a minute later, so that the editor ends what it reads at once.
+  const clock = jest.spyOn(Date, 'now').mockImplementation(() => (now += 60_000));
+  const busy = await Promise.all(places.map(offeredAt)).finally(() => clock.mockRestore());
+  expect(busy).toEqual(expected);
+  expect(expected[0]).toContain('distinct_id');
+  expect(expected.slice(1)).toEqual([[], []]);
+});

@@ -1,7 +1,7 @@
 /** What the editor of HogQL completes while somebody types. */
 import {
   type Completion,
-  type CompletionContext,
+  CompletionContext,
   type CompletionResult,
   type CompletionSource,
   completeFromList,
@@ -9,6 +9,7 @@ import {
   snippetCompletion,
 } from '@codemirror/autocomplete';
 import { keywordCompletionSource, SQLDialect, type SQLNamespace, schemaCompletionSource } from '@codemirror/lang-sql';
+import { ensureSyntaxTree } from '@codemirror/language';
 import type { EditorState } from '@codemirror/state';
 
 /** Words that are neither names nor functions. */
@@ -81,7 +82,7 @@ export function hogqlCompletions(functions: readonly string[]): readonly Complet
         const word = context.matchBefore(/\w*$/);
         if (word === null || isOther(context)) return null;
         if (!context.explicit && isWhole(word.text, word.from, context.state)) return null;
-        const found = await source(context);
+        const found = await source(readToItsEnd(context));
         const isBehind = isBehindTable(context);
         return (
           found && {
@@ -95,6 +96,16 @@ export function hogqlCompletions(functions: readonly string[]): readonly Complet
         );
       },
   );
+}
+
+/**
+ * Returns the same place in a query that is read to its end. The editor reads for some milliseconds only at each change,
+ * in which a busy computer comes to no end of a short one either, and what is offered depends on all of it.
+ */
+function readToItsEnd({ state, pos, explicit, view }: CompletionContext): CompletionContext {
+  ensureSyntaxTree(state, state.doc.length, Infinity);
+  // What was read by then is seen from the next state on.
+  return new CompletionContext(state.update({}).state, pos, explicit, view);
 }
 
 const isBehindTable = (context: CompletionContext): boolean =>
