@@ -641,8 +641,13 @@ describeConsole('insights in the console', ({ service, open, at, api, show, made
     await service().call('PATCH', api(`/dashboards/${third}/`), { tiles: [{ insight: id, layouts }] });
     const boards = page.getByRole('combobox', { name: 'On dashboards' });
     await boards.fill('Secondly');
-    await page.getByRole('option', { name: 'Secondly' }).click();
-    await page.keyboard.press('Escape');
+    await expectSeen(page.getByRole('option', { name: 'Secondly' }));
+    // What was there before the search was answered moves with the list, which is hidden when the page is scrolled after it.
+    await expectGone(page.getByRole('option', { name: 'Thirdly' }));
+    await boards.press('ArrowDown');
+    await boards.press('Enter');
+    // The list would lie over the button.
+    await boards.press('Escape');
     await whileWritten(page, () => button(page, 'Save').click());
     const path = api(`/insights/${String(id)}/`);
     expect((await service().call('GET', path)).body['dashboards']).toEqual([first, second, third]);
@@ -653,6 +658,7 @@ describeConsole('insights in the console', ({ service, open, at, api, show, made
     await page.reload();
     await expectSeen(page.getByRole('main').getByText('Thirdly', { exact: true }));
     await boards.press('Backspace');
+    await boards.press('Escape');
     await whileWritten(page, () => button(page, 'Save').click());
     expect((await service().call('GET', path)).body['dashboards']).toEqual([first, second]);
   });
