@@ -7,7 +7,7 @@ import { type Choices, choicesOf } from './environment.ts';
 import { firstStart, keyFile, type Welcome } from './first-start.ts';
 import { DEFAULT_RATE_LIMIT } from './gateway/token-bucket.ts';
 import { type Service, startService } from './service.ts';
-import { stopInTime } from './stop.ts';
+import { firstThrown, stopInTime } from './stop.ts';
 import { VERSION } from './version.ts';
 
 // A log that cannot be written, for its disk is full or its reader gone, stops no work; it goes on when there is space.
@@ -50,9 +50,7 @@ async function start({ folder, host, port, hasRateLimit, ...rest }: Choices, log
 
 /** Ends a start that has thrown this. */
 function refuseFor(thrown: unknown, { folder, host, port }: Choices): never {
-  let error = thrown;
-  // What fails while all that was open is closed hides why it was.
-  while (error instanceof SuppressedError) error = error.suppressed;
+  const error = firstThrown(thrown);
   const { code, syscall } = error as NodeJS.ErrnoException;
   if (code === 'EADDRINUSE')
     refuse(`Port ${port} is taken. Choose another one with PORT, such as PORT=8011 npm start.`);

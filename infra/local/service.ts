@@ -81,7 +81,7 @@ export async function startService({
   // These at once: who waits for a slow answer must not keep the tasks from hearing that they are to end, and a landing that
   // began after the other's end would hold up the stop.
   const parts: AsyncDisposableStack[] = [];
-  opened.defer(async () => void (await Promise.all(parts.map((part) => part.disposeAsync()))));
+  opened.defer(() => allEnded(parts));
   const newPart = (): AsyncDisposableStack => {
     const part = new AsyncDisposableStack();
     parts.push(part);
@@ -149,3 +149,10 @@ const bothMetrics = (one: Metrics, other: Metrics): Metrics => ({
     other.record(measures, about);
   },
 });
+
+/** Closes parts at the same time, each of them to its end, whatever fails of the others. Throws what failed first. */
+async function allEnded(parts: readonly AsyncDisposableStack[]): Promise<void> {
+  const ends = await Promise.allSettled(parts.map((part) => part.disposeAsync()));
+  const failed = ends.find((end) => end.status === 'rejected');
+  if (failed !== undefined) throw failed.reason;
+}

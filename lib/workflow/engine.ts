@@ -11,7 +11,7 @@
  * To begin again at the start would not do, though every step may be repeated: begin-run finds a finished run and has
  * nothing to do, so what finish-run was removing would lie there for good, and retries would be counted anew.
  * Definitions are kept by hash: an execution ends on the definition that it began with.
- * */
+ */
 import { messageOf } from '../basics/text.ts';
 import { alarm, systemTimer, type Time, type Timer } from '../basics/timer.ts';
 import { SECOND_MS } from '../basics/units.ts';

@@ -73,8 +73,8 @@ function AlertView({ project, asked, seen }: AlertViewProps) {
     await answered(
       api.DELETE('/api/projects/{project_id}/alerts/{id}/', { params: { path: { project_id: project, id } } }),
     );
-    await renew('alerts');
     navigate({ to: `/projects/${project}/alerts`, search: { insight: insight.id }, replace: true });
+    await renew('alerts');
   };
   return (
     <Page

@@ -1,5 +1,5 @@
 import { Card, Code, Group, Stack, Switch, Tabs, Text } from '@mantine/core';
-import { useQuery } from '@tanstack/react-query';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { answered, api } from '../client/api.ts';
 import { type BatchExport, exportAt } from '../client/exports.ts';
 import { live } from '../client/polling.ts';
@@ -24,6 +24,7 @@ export default function Export() {
   const id = useParam('id');
   const navigate = useNavigateFromHere();
   const [view, setView] = useView();
+  const queries = useQueryClient();
   const renew = useRenew();
   const at = exportAt(project, id);
   const asked = useQuery({ ...at, refetchOnMount: 'always', refetchInterval: live });
@@ -34,9 +35,11 @@ export default function Export() {
   const path = { project_id: project, id };
   const remove = async (): Promise<void> => {
     await answered(api.DELETE('/api/projects/{project_id}/batch_exports/{id}/', { params: { path } }));
-    await renew('exports');
     tell(`${value.name} is deleted.`);
     navigate({ to: `/projects/${project}/exports`, replace: true, ignoreBlocker: true });
+    // “Back” may lead to another tab of it: nothing of it is kept here.
+    queries.removeQueries({ queryKey: at.queryKey });
+    await renew('exports');
   };
   return (
     <Page

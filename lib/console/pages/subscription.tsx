@@ -67,8 +67,8 @@ function SubscriptionView({ project, asked, seen, zone }: SubscriptionViewProps)
   });
   const remove = async (): Promise<void> => {
     await writeSubscription(project, seen, { deleted: true }, zone);
-    await renew('subscriptions');
     navigate({ to: `/projects/${project}/subscriptions`, search: subject, replace: true });
+    await renew('subscriptions');
   };
   return (
     <Page

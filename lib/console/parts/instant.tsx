@@ -11,11 +11,10 @@ const CLOCK = { dateStyle: 'medium', timeStyle: 'long' } as const;
 const clock = new Intl.DateTimeFormat('en-GB', CLOCK);
 const utcClock = new Intl.DateTimeFormat('en-GB', { ...CLOCK, timeZone: 'UTC' });
 
+const isFar = (at: string): boolean => Math.abs(Date.parse(at) - Date.now()) >= WORDS_MS;
+
 /** Returns an instant as people say it: `3 minutes ago`, `17 May 2015`. */
-function said(at: string): string {
-  const now = Date.now();
-  return Math.abs(Date.parse(at) - now) >= WORDS_MS ? localDate(at) : fromNow(Date.parse(at), now);
-}
+const said = (at: string): string => (isFar(at) ? localDate(at) : fromNow(Date.parse(at), Date.now()));
 
 /** Returns the day by the clock of the reader. */
 const localDate = (at: string): string => date.format(new Date(at));
@@ -96,9 +95,9 @@ export function Instant({ at, none = 'never', isExact = false, ...rest }: Instan
   return (
     <Text span size="sm" {...rest}>
       <time dateTime={at} title={`${localTime(at)} (${at})`}>
-        <Said at={at} />
+        {isExact && isFar(at) ? localTime(at) : <Said at={at} />}
       </time>
-      {isExact && `, ${localTime(at)}`}
+      {isExact && !isFar(at) && `, ${localTime(at)}`}
     </Text>
   );
 }

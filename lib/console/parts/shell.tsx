@@ -11,7 +11,7 @@ import {
   useMantineColorScheme,
 } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
-import { Link, Outlet, useLocation, useNavigate } from '@tanstack/react-router';
+import { Link, Outlet, useNavigate, useRouterState } from '@tanstack/react-router';
 import { type RefObject, useEffect, useRef } from 'react';
 import { useMe, useProject } from '../client/access.ts';
 import { ADDRESS, Refusal } from '../client/api.ts';
@@ -24,12 +24,15 @@ import { NothingHere } from './not-found.tsx';
 /** What stands around every page of a project: menu, choice of project, colours, the way out. */
 export function Shell() {
   const project = useParam('project');
-  const { pathname } = useLocation();
+  // Of the page that is shown: another one may be on its way.
+  const pathname = useRouterState({
+    select: ({ resolvedLocation, location }) => (resolvedLocation ?? location).pathname,
+  });
   const [isOpen, { toggle, close }] = useDisclosure(false);
   useEffect(close, [pathname]);
   const main = useRef<HTMLElement>(null);
   useFocusOfPages(main, pathname);
-  const { error } = useProject(project);
+  const { data, error } = useProject(project);
   const entries = PAGES.flatMap(({ path, menu }) =>
     menu === undefined ? [] : [{ menu, to: path.replace('$project', project) }],
   );
@@ -39,7 +42,6 @@ export function Shell() {
       navbar={{ width: 220, breakpoint: 'sm', collapsed: { mobile: !isOpen } }}
       padding="md"
       transitionDuration={0}
-      onKeyDown={({ key }) => key === 'Escape' && close()}
     >
       <Button className="skip" size="xs" onClick={() => main.current?.focus()}>
         Skip to the page
@@ -80,7 +82,7 @@ export function Shell() {
         </AppShell.Section>
       </AppShell.Navbar>
       <AppShell.Main ref={main} tabIndex={-1}>
-        {error instanceof Refusal && error.status === 404 ? (
+        {data === undefined && error instanceof Refusal && error.status === 404 ? (
           <NothingHere what={`There is no project ${project}, or it is not for you to see.`} />
         ) : (
           <Outlet />

@@ -78,7 +78,10 @@ export const SharingPatch = z.object({
     .optional()
     .describe('Opens the page beside the link. It is stored as its hash, and never returned; null takes it away.'),
   password_required: boolean().optional().describe('False takes the password away.'),
-  expires_at: datetime().nullable().optional().describe('When the page closes by itself.'),
+  expires_at: datetime()
+    .nullable()
+    .optional()
+    .describe('When the page closes by itself: in the future, where it is open.'),
   allow_date_range: boolean().optional().describe('Whether readers may choose another range of dates.'),
   filter_choices: filterChoices()
     .optional()

@@ -66,11 +66,11 @@ export function newFields(input: BatchExportInput, now: number): PlainFields {
 
 /**
  * Returns the plain fields that a PATCH sets: those sent, and `last_paused_at` when it pauses and does not say. The
- * time of an earlier pause does not say: whoever sends back all that they read tells nothing of this one.
+ * time of an earlier pause does not say, nor does null: whoever sends back all that they read tells nothing of this one.
  */
 export function changedFields(item: BatchExportItem, patch: BatchExportPatch, now: number): Partial<PlainFields> {
   const sent = PLAIN_FIELDS.filter((name) => patch[name] !== undefined).map((name) => [name, patch[name]]);
-  const says = patch.last_paused_at !== undefined && patch.last_paused_at !== item.last_paused_at;
+  const says = typeof patch.last_paused_at === 'number' && patch.last_paused_at !== item.last_paused_at;
   const changed = {
     ...Object.fromEntries(sent),
     ...(patch.paused === true && !item.paused && !says ? { last_paused_at: now } : {}),

@@ -17,10 +17,25 @@ const MARK_TIMEOUT_MS = 200;
 const logOf = (path: string): string => `${path}-wal`;
 const markOf = (path: string): string => `${path}-open`;
 
-/** Throws `CommitsLost` for a database whose log is marked as needed and is gone or damaged. Nothing is changed. */
+/**
+ * How often this process has a database open. Who closes a file lets go of all locks that their process has on it, those of
+ * SQLite on the index too: nobody looks at one that is open here.
+ */
+const openHere = new Map<string, number>();
+
+/**
+ * Throws `CommitsLost` for a database whose log is marked as needed and is gone or damaged; not of one that this process has
+ * open. Nothing is changed.
+ */
 export function refuseLostCommits(path: string): void {
+  if (openHere.has(path)) return;
   const [log, mark] = [logOf(path), markOf(path)];
-  const problem = (): string | undefined => (existsSync(mark) ? logProblem(log, `${path}-shm`) : undefined);
+  const problem = (): string | undefined => {
+    const marked = sizeOf(mark);
+    // Until 2026-11-28 a mark was empty, and came before the first commit.
+    const isWithout = marked === 0 && (sizeOf(log) ?? MIN_LOG_BYTES) < MIN_LOG_BYTES;
+    return marked === undefined || isWithout ? undefined : logProblem(log, `${path}-shm`);
+  };
   if (problem() === undefined) return;
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, MARK_TIMEOUT_MS);
   const why = problem();
@@ -31,12 +46,17 @@ export function refuseLostCommits(path: string): void {
   );
 }
 
-/** To be called when the database was opened, and after each commit: only a log with a commit is marked. */
+/** To be called when the database was opened; then `closeMarked` closes it. */
+export function markOpened(path: string): void {
+  openHere.set(path, (openHere.get(path) ?? 0) + 1);
+  markLog(path);
+}
+
+/** To be called after each commit: only a log with a commit is marked. */
 export function markLog(path: string): void {
   const mark = markOf(path);
-  if (existsSync(mark) || !isWritten(path)) return;
   try {
-    writeFileSync(mark, '');
+    if (!existsSync(mark) && isWritten(path)) writeFileSync(mark, 'The log beside it is needed.\n');
   } catch {
     // What is committed is on the disk; the next commit tries again.
   }
@@ -49,10 +69,14 @@ export function markLog(path: string): void {
 export function closeMarked(path: string, close: () => void): void {
   rmSync(markOf(path), { force: true });
   close();
+  const others = (openHere.get(path) ?? 1) - 1;
+  if (others > 0) openHere.set(path, others);
+  else openHere.delete(path);
   markLog(path);
   // Another process may have been the last meanwhile, and one may have begun a new log.
   if (!isWritten(path)) rmSync(markOf(path), { force: true });
 }
 
-const isWritten = (path: string): boolean =>
-  (statSync(logOf(path), { throwIfNoEntry: false })?.size ?? 0) >= MIN_LOG_BYTES;
+const sizeOf = (file: string): number | undefined => statSync(file, { throwIfNoEntry: false })?.size;
+
+const isWritten = (path: string): boolean => (sizeOf(logOf(path)) ?? 0) >= MIN_LOG_BYTES;

@@ -15,7 +15,7 @@ import {
   refuseLargeItem,
   seconds,
 } from './semantics.ts';
-import { closeMarked, markLog, refuseLostCommits } from './sqlite-mark.ts';
+import { closeMarked, markLog, markOpened, refuseLostCommits } from './sqlite-mark.ts';
 import {
   Busy,
   type Item,
@@ -88,7 +88,7 @@ export function sqliteTable(
   database.exec(SCHEMA);
   const whole = { clock, timeout, sleep, now };
   if (!isFile) return new SqliteTable(database, whole, { committed: () => {}, during: (close) => close() });
-  markLog(path);
+  markOpened(path);
   const table = new SqliteTable(database, whole, {
     committed: () => markLog(path),
     during: (close) => {

@@ -1,4 +1,4 @@
-import { stopInTime } from '../../../infra/local/stop.ts';
+import { firstThrown, stopInTime } from '../../../infra/local/stop.ts';
 import { testContext } from '../../support/context.ts';
 
 /** A timer that rings when it is told. */
@@ -38,4 +38,10 @@ test('a service that cannot stop ends its process with 1', async () => {
   const stop = () => Promise.reject(new Error('the disk is gone'));
   expect(await stopInTime({ stop }, context.log, bell().timer)).toBe(1);
   expect(messages(context)).toEqual([['ERROR', 'could not stop cleanly']]);
+});
+
+test('of what failed while a service stopped, the first is told', () => {
+  const [first, later] = [new Error('the disk is gone'), new Error('it is closed')];
+  expect(firstThrown(new SuppressedError(later, first))).toBe(first);
+  expect(firstThrown(first)).toBe(first);
 });

@@ -309,4 +309,13 @@ describe('a cursor page', () => {
       await expect(getByCursor(await listOf(3), `cursor=${encodeURIComponent(cursor)}`)).rejects.toThrow(BadCursor);
     },
   );
+
+  test.each(['', '%%%', 'bm8'])('refuses a cursor of the list whose place is %j', async (place) => {
+    const items = await listOf(3);
+    const { next } = await getByCursor(items, 'limit=1');
+    const cursor = new URL(String(next)).searchParams.get('cursor') ?? '';
+    expect(cursor).toMatch(/^after\.[^.]+\.[^.]+$/);
+    const wrong = cursor.replace(/[^.]*$/, place);
+    await expect(getByCursor(items, `cursor=${encodeURIComponent(wrong)}`)).rejects.toThrow(BadCursor);
+  });
 });

@@ -57,13 +57,17 @@ export function Sharing({ project, id, beside, lacks }: OfBoard & Pick<Needed, '
                 value={`<iframe src="${ADDRESS}/embedded/${seen.value.access_token}" width="100%" height="400"></iframe>`}
                 what="the code"
               />
-              <Group>
-                <SharingSettings project={project} id={id} beside={beside} lacks={lacks} seen={seen} />
+            </>
+          )}
+          {seen !== undefined && underWay.length === 0 && (
+            <Group>
+              <SharingSettings project={project} id={id} beside={beside} lacks={lacks} seen={seen} />
+              {seen.value.enabled && (
                 <ConfirmButton label="Change the link" scope="sharing_configuration:write" lacks={lacks} act={refresh}>
                   The present link stops working at once, and there is another one.
                 </ConfirmButton>
-              </Group>
-            </>
+              )}
+            </Group>
           )}
         </Stack>
       </Modal>

@@ -133,6 +133,18 @@ describe('a database that is not the one that was there', () => {
   });
 });
 
+test('a mark of before, which came with the opening, is none of a log without a commit', async () => {
+  const [folder, killed] = [await used(), temporaryFolder()];
+  const service = open(folder);
+  for (const name of ['workspace.db', 'workspace.db-wal', 'version.json']) {
+    copyFileSync(at(folder, name), at(killed, name));
+  }
+  await service.close();
+  writeFileSync(at(killed, 'workspace.db-open'), '');
+  await open(killed).close();
+  expect(existsSync(at(killed, 'workspace.db-open'))).toBe(false);
+});
+
 test('a database is marked from its first commit on, so that one whose process was killed before opens again', async () => {
   const [folder, killed] = [await used(), temporaryFolder()];
   const service = open(folder);

@@ -119,6 +119,10 @@ describe('the fields that a PATCH sets', () => {
       { paused: true, last_paused_at: 5 },
       { paused: true, last_paused_at: 5 },
     ],
+    [
+      { paused: true, last_paused_at: null },
+      { paused: true, last_paused_at: NOW },
+    ],
     [{ paused: false }, { paused: false }],
     [
       { end_at: null, start_at: null },

@@ -5,6 +5,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { array, assert, asyncProperty, boolean, constantFrom, double, nat, property, record } from 'fast-check';
 import { sqliteTable } from '../../../../lib/ports/table/sqlite.ts';
 import { logProblem } from '../../../../lib/ports/table/sqlite-log.ts';
+import { refuseLostCommits } from '../../../../lib/ports/table/sqlite-mark.ts';
 import { temporaryFolder } from '../../../support/context.ts';
 import { propertyRuns } from '../../../support/property-runs.ts';
 
@@ -101,7 +102,7 @@ function laid(database: Buffer, { log, index }: Beside): string {
   writeFileSync(file, database);
   writeFileSync(`${file}-wal`, log);
   if (index !== undefined) writeFileSync(`${file}-shm`, index);
-  writeFileSync(`${file}-open`, '');
+  writeFileSync(`${file}-open`, 'needed');
   return file;
 }
 
@@ -284,6 +285,20 @@ describe('a database whose log is damaged', () => {
       /^The last commits of .*table\.db are lost: .*table\.db-wal, which holds them, is damaged from byte \d+ on\. Put it back/,
     );
     expect(contents()).toEqual(whole);
+  });
+
+  test('is not looked at while this process has it open, for that would let go of its locks', async () => {
+    const file = join(temporaryFolder(), 'table.db');
+    const tables = [sqliteTable(file, { clock }), sqliteTable(file, { clock })];
+    await tables[0]?.write([{ put: { pk: '1', sk: '0' } }]);
+    const whole = readFileSync(`${file}-wal`);
+    writeFileSync(`${file}-wal`, Buffer.alloc(whole.length));
+    for (const table of tables) {
+      expect(() => refuseLostCommits(file)).not.toThrow();
+      if (table === tables[1]) writeFileSync(`${file}-wal`, whole);
+      table.close();
+    }
+    expect(readdirSync(dirname(file))).toEqual(['table.db']);
   });
 
   test('is opened with what is left when somebody has removed the mark', async () => {
