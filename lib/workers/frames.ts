@@ -2,10 +2,10 @@
 import type { Writable } from 'node:stream';
 
 /**
- * `task` and `next` go to the worker. Of the others any number of `bytes` and `handed`, which is JSON, come back, and then
- * one `result` or `error`. After `handed` the worker waits for `next`.
+ * `task` and `next` go to the worker, which says once that it is `ready` for tasks. For each any number of `bytes` and
+ * `handed`, which is JSON, come back, and then one `result` or `error`. After `handed` the worker waits for `next`.
  */
-type FrameKind = 'task' | 'bytes' | 'result' | 'error' | 'handed' | 'next';
+type FrameKind = 'task' | 'bytes' | 'result' | 'error' | 'handed' | 'next' | 'ready';
 
 export interface Frame {
   readonly kind: FrameKind;
@@ -14,7 +14,7 @@ export interface Frame {
 
 /** Before each body: its length in bytes, then the number of its kind. */
 const HEADER_BYTES = 5;
-const KINDS: readonly FrameKind[] = ['task', 'bytes', 'result', 'error', 'handed', 'next'];
+const KINDS: readonly FrameKind[] = ['task', 'bytes', 'result', 'error', 'handed', 'next', 'ready'];
 
 /**
  * Yields the frames of a stream. One of bytes comes in the parts in which it arrives, for a copy of each would cost as

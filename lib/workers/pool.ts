@@ -10,7 +10,7 @@ import { receivedError } from './errors.ts';
 import { residentBytes } from './memory.ts';
 import { type TurnLimits, Turns } from './turns.ts';
 import { type Deaths, MOST_DEATHS, underWay } from './under-way.ts';
-import { type Loss, type Reason, WorkerProcess } from './worker-process.ts';
+import { type Loss, type Reason, START_MS, WorkerProcess } from './worker-process.ts';
 
 export interface PoolOptions {
   /** The file that a worker runs; it calls `serveTasks`. */
@@ -25,7 +25,7 @@ export interface PoolOptions {
    * a task, also when it has collected its garbage, is replaced; default: 0.6 of what it may have.
    */
   readonly memory: { readonly each: number; readonly all: number; readonly kept?: number };
-  /** A worker that says nothing for so long, while it is listened to, is killed. */
+  /** A worker that says nothing for so long, while it is listened to, is killed. The start of its process does not count. */
   readonly silenceMs: number;
   /** How far the workers stand back from the process that answers requests, as the system counts it, to 19. Default: 5. */
   readonly niceness?: number;
@@ -221,7 +221,7 @@ class Pool implements WorkerPool {
       this.#all.delete(worker);
       const at = this.#idle.indexOf(worker);
       if (at >= 0) this.#idle.splice(at, 1);
-      if (reason === 'died' || reason === 'memory' || reason === 'silence')
+      if (reason === 'died' || reason === 'memory' || reason === 'silence' || reason === 'unstarted')
         log.warning('a worker process was lost', { worker: worker.pid, reason, said: lastWords });
     });
     return worker;
@@ -296,6 +296,9 @@ class Pool implements WorkerPool {
       memory: new WorkerLost('memory', `${what} needs more than ${memory.each} MB of memory.`),
       silence: new WorkerLost('silence', `${what} takes longer than ${silenceMs / 1000} s.`),
       died: new WorkerLost('died', `${what} ended before its time: its process died.`),
+      unstarted: new Transient(`${what} has to wait: its process was not ready after ${START_MS / SECOND_MS} s.`, {
+        isOwn: true,
+      }),
       crowded: new Transient(`${what} has to wait: ${crowded}.`, { isOwn: true }),
       aborted: signal?.reason instanceof Error ? signal.reason : closing,
       closed: closing,

@@ -77,6 +77,7 @@ export async function serveTasks<Options>(
   const tasks = await works(start);
   // It is killed at last, and would not do so by itself.
   flushCompileCache();
+  await writeFrame(socket, 'ready', Buffer.alloc(0));
   const frames = framesOf(socket);
   for await (const { body } of frames) {
     const { name, input } = JSON.parse(body.toString()) as { name: string; input: never };

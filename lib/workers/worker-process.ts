@@ -6,6 +6,7 @@ import { rm } from 'node:fs/promises';
 import type { Socket } from 'node:net';
 import { join } from 'node:path';
 import { messageOf } from '../basics/text.ts';
+import { MINUTE_MS } from '../basics/units.ts';
 import { Transient } from '../ports/errors.ts';
 import type { Log } from '../ports/log.ts';
 import { type Frame, framesOf, jsonBody, writeFrame } from './frames.ts';
@@ -19,7 +20,10 @@ const MAX_LAST_WORDS = 1_000;
 export type Loss = 'memory' | 'silence' | 'died';
 
 /** Why a process has ended. */
-export type Reason = Loss | 'aborted' | 'crowded' | 'closed' | 'retired';
+export type Reason = Loss | 'unstarted' | 'aborted' | 'crowded' | 'closed' | 'retired';
+
+/** A process that is not ready for its first task after so long is killed. It takes a second, and many times that where much else runs. */
+export const START_MS = MINUTE_MS;
 
 interface Ended {
   readonly reason: Reason;
@@ -53,6 +57,7 @@ export class WorkerProcess {
   readonly #socket: Socket;
   readonly #words: Socket;
   readonly #frames: AsyncGenerator<Frame>;
+  #isReady = false;
   #reason: Reason | undefined;
   #timer: NodeJS.Timeout | undefined;
 
@@ -116,9 +121,20 @@ export class WorkerProcess {
     writeFrame(this.#socket, 'next', Buffer.alloc(0)).catch(() => {});
   }
 
-  /** Returns the next frame; undefined when the process has ended. It is killed when there is none for so long. */
+  /**
+   * Returns the next frame; undefined when the process has ended. It is killed when there is none for so long, to which
+   * its start does not count.
+   */
   async next(silenceMs: number): Promise<Frame | undefined> {
-    const timer = setTimeout(() => void this.kill('silence'), silenceMs);
+    if (!this.#isReady) {
+      if ((await this.#frame(START_MS, 'unstarted')) === undefined) return undefined;
+      this.#isReady = true;
+    }
+    return this.#frame(silenceMs, 'silence');
+  }
+
+  async #frame(withinMs: number, reason: Reason): Promise<Frame | undefined> {
+    const timer = setTimeout(() => void this.kill(reason), withinMs);
     try {
       const { value, done } = await this.#frames.next();
       return done === true ? undefined : value;

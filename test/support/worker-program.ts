@@ -1,14 +1,20 @@
 /** What a worker of the tests can do: well, badly, and never. */
-import { rmSync, writeFileSync } from 'node:fs';
+import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { getPriority } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { serveTasks } from '../../lib/workers/serve.ts';
 
 const PIECE = 1024 * 1024;
 const kept: Buffer[] = [];
 
-await serveTasks(async ({ options }) => ({
+interface Options {
+  /** It is ready for tasks once this file is there. */
+  readonly waitsFor?: string;
+}
+
+const tasksWith = (options: unknown) => ({
   answers: async (input: unknown) => ({ input, pid: process.pid, environment: Object.keys(process.env) }),
   tells: async () => options,
   /** The niceness of each of its threads, once there are those that read files; empty where the system has no /proc. */
@@ -57,4 +63,9 @@ await serveTasks(async ({ options }) => ({
     }
     return kept.length;
   },
-}));
+});
+
+await serveTasks<Options | null>(async ({ options }) => {
+  while (options?.waitsFor !== undefined && !existsSync(options.waitsFor)) await pause(5);
+  return tasksWith(options);
+});

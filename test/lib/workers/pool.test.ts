@@ -223,6 +223,45 @@ test('a worker that is silent for too long is killed, also when it keeps its thr
   await expect(lost).rejects.toMatchObject({ loss: 'silence', message: 'The work takes longer than 2 s.' });
 });
 
+describe('a worker whose process takes long to start, as on a busy machine,', () => {
+  /** Returns what is done while it starts, and what lets it be ready; timers go on when those of the test are advanced. */
+  function starting() {
+    jest.useFakeTimers({ doNotFake: ['setImmediate', 'setInterval', 'clearInterval', 'nextTick', 'queueMicrotask'] });
+    const waitsFor = join(temporaryFolder(), 'ready');
+    const warnings: unknown[] = [];
+    const log = { warning: (...line: unknown[]) => void warnings.push(line) };
+    const pool = poolWith({ options: { waitsFor }, silenceMs: 2_000, log });
+    return {
+      done: pool.run({ name: 'answers', input: 1, owner }),
+      beReady: () => writeFileSync(waitsFor, ''),
+      warnings,
+    };
+  }
+  const given = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+  afterEach(() => void jest.useRealTimers());
+
+  test('is not taken for one that is silent', async () => {
+    const { done, beReady } = starting();
+    await given();
+    jest.advanceTimersByTime(50_000);
+    beReady();
+    expect(await done).toMatchObject({ input: 1 });
+  });
+
+  test('is killed after a minute, and its task is told that it may pass', async () => {
+    const { done, warnings } = starting();
+    const told = expect(done).rejects.toMatchObject({
+      name: 'Transient',
+      isOwn: true,
+      message: 'The work has to wait: its process was not ready after 60 s.',
+    });
+    await given();
+    jest.advanceTimersByTime(60_000);
+    await told;
+    expect(warnings).toMatchObject([['a worker process was lost', { reason: 'unstarted' }]]);
+  });
+});
+
 test('a worker that dies is told of in the log, with its last words', async () => {
   const told: unknown[] = [];
   const pool = poolWith({ log: { warning: (...line) => void told.push(line) } });
