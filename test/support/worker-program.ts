@@ -66,6 +66,7 @@ const tasksWith = (options: unknown) => ({
 });
 
 await serveTasks<Options | null>(async ({ options }) => {
-  while (options?.waitsFor !== undefined && !existsSync(options.waitsFor)) await pause(5);
+  const awaited = options?.waitsFor;
+  if (awaited !== undefined) while (!existsSync(awaited)) await pause(5);
   return tasksWith(options);
 });

@@ -628,7 +628,8 @@ describe('slow queries', () => {
 
   /** Returns how many slow queries have ended, of those who wait for one each, by the time that another one has. */
   async function endedBefore(waiting: CompileTurn[], other: (compiler: Compiler) => Promise<unknown>): Promise<number> {
-    const { compiler, close } = open(temporaryFolder());
+    const directory = open(temporaryFolder());
+    const { compiler } = directory;
     const leaving = new AbortController();
     let ended = 0;
     const tried = waiting.map((turn) =>
@@ -640,7 +641,7 @@ describe('slow queries', () => {
     } finally {
       leaving.abort();
       await Promise.allSettled(tried);
-      await close();
+      await directory.close();
     }
   }
 
