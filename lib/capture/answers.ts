@@ -9,7 +9,7 @@ import { toldAtMost } from '../basics/told-at-most.ts';
 import { MINUTE_MS, SECOND_MS } from '../basics/units.ts';
 import type { Context } from '../ports/context.ts';
 import { inWords } from '../ports/disk-failures.ts';
-import { Permanent, Transient } from '../ports/errors.ts';
+import { Damaged, Permanent, Transient } from '../ports/errors.ts';
 import { type Inbox, InboxClosed } from '../ports/inbox/inbox.ts';
 import type { ArrivedRequest, RequestContent } from './content.ts';
 import type { CaptureCounts } from './counts.ts';
@@ -260,7 +260,9 @@ export async function answerSdk(context: CaptureContext, request: SdkRequest): P
 
 /** What was not expected may name paths of the service: a stranger is told none. */
 const reasonOf = (error: unknown): string =>
-  error instanceof Transient || error instanceof Permanent ? error.message : 'The service cannot keep this now.';
+  (error instanceof Transient || error instanceof Permanent) && !(error instanceof Damaged)
+    ? error.message
+    : 'The service cannot keep this now.';
 
 async function answerTo(context: CaptureContext, request: SdkRequest): Promise<SdkAnswer> {
   if (request.method === 'OPTIONS') return { status: 200, headers: { 'Access-Control-Max-Age': '86400' }, body: '' };

@@ -268,8 +268,9 @@ export class Lander {
     for (const segment of segments) {
       const tried = this.#waiting.get(segment.name);
       const { landed, waiting, apart } = tried ?? { landed: [], waiting: [], apart: [] };
-      // Of one that was tried it is known whose requests it has; of all that are held there may be thousands.
-      const heldOf = () => (tried === undefined ? [...held] : [...waiting, ...apart].filter((id) => held.has(id)));
+      // Of one that was read it is known whose requests it has; of all that are held there may be thousands.
+      const isRead = tried !== undefined && tried.unread === 0;
+      const heldOf = () => (isRead ? [...waiting, ...apart].filter((id) => held.has(id)) : [...held]);
       if (taken.has(segment)) inOrder.push({ name: segment.name, landed, held: heldOf() });
       // What is set apart keeps nothing from landing.
       else for (const id of waiting) held.add(id);

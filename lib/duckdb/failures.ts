@@ -7,4 +7,8 @@ export const isOutOfMemory = (error: unknown): boolean => messageOf(inWords(erro
 
 /** Whether a value of a row cannot be converted, or computed with. */
 export const isOfValues = (error: unknown): boolean =>
-  /^(Out of Range|Conversion|Invalid Input) Error/.test(messageOf(error));
+  /^(Out of Range|Conversion|Invalid Input) Error/.test(messageOf(error)) && !isOfParquetFile(error);
+
+/** Whether a file is not Parquet as it was written. What it shows of the SQL, from the second line on, may name such files anyway. */
+export const isOfParquetFile = (error: unknown): boolean =>
+  /parquet|magic bytes/i.test(messageOf(error).split('\n', 1)[0] ?? '');

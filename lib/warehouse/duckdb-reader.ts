@@ -3,10 +3,7 @@ import { parquet } from '../duckdb/database.ts';
 import { intactFiles } from '../lake/intact.ts';
 import type { FileStore } from '../ports/files/files.ts';
 import { lineDatabase } from './line-database.ts';
-import { LAKE_ROWS, type Reader } from './reader.ts';
-
-/** An answer has at most 5 MB; a reading's rows, in JSON, have about as much, and always one row. */
-const MAX_BYTES = 4_500_000;
+import { LAKE_ROWS, MOST_READ_BYTES, type Reader } from './reader.ts';
 
 /** Reads in this process: what a worker does. */
 export function duckdbReader(options: {
@@ -31,7 +28,7 @@ export function duckdbReader(options: {
       });
       for await (const line of lines) {
         bytes += Buffer.byteLength(line);
-        if (bytes > MAX_BYTES && rows.length > 0) return { rows, isCut: true };
+        if (bytes > MOST_READ_BYTES && rows.length > 0) return { rows, isCut: true };
         rows.push(JSON.parse(line));
       }
       return { rows, isCut: false };

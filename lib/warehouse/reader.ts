@@ -24,6 +24,9 @@ export interface Reader {
   read(reading: Reading, waiter: Waiter & { readonly signal: AbortSignal }): Promise<ReadRows>;
 }
 
+/** An answer has at most 5 MB; a reading's rows, in JSON, have about as much: of more it says that they were cut. */
+export const MOST_READ_BYTES = 4_500_000;
+
 /** The name of the rows of a reading's files in its SQL. */
 export const LAKE_ROWS = 'lake_rows';
 

@@ -11,6 +11,7 @@ import { basename, join } from 'node:path';
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { DAY_MS } from '../../basics/units.ts';
 import { literal, parquet, pathList } from '../../duckdb/database.ts';
+import { isOfParquetFile } from '../../duckdb/failures.ts';
 import type { LakeFile } from '../catalog.ts';
 
 /** The time that a uuid of version 7 carries, to a minute or so, and 32 bits of what is random in any; null: it is no uuid. */
@@ -50,7 +51,18 @@ export class UuidLists {
   }
 
   /** Returns which files may hold events of the batch, and which of its rows they are. Each file that holds one is told. */
-  async mayHold({ connection, projectId, files, copies }: Sought): Promise<MayHold> {
+  async mayHold(sought: Sought): Promise<MayHold> {
+    try {
+      return await this.#mayHold(sought);
+    } catch (error) {
+      if (!isOfParquetFile(error)) throw error;
+      // A list that was damaged is made anew, as one that is lacking.
+      await this.keep(sought.projectId, []);
+      return this.#mayHold(sought);
+    }
+  }
+
+  async #mayHold({ connection, projectId, files, copies }: Sought): Promise<MayHold> {
     const folder = join(this.#folder, String(projectId));
     mkdirSync(folder, { recursive: true });
     const lists = new Map(files.map((file) => [join(folder, basename(file.path)), file]));

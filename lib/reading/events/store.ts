@@ -153,7 +153,7 @@ function queryOf(
       SELECT ${keys}, coalesce(strlen(properties), 0) + coalesce(strlen(elements_chain), 0) AS bytes
       FROM ${LAKE_ROWS} WHERE ${where} ${inOrder} ${page}
     ), fitting AS MATERIALIZED (
-      SELECT ${keys} FROM places ${fittingIn(inOrder, MAX_BYTES)}
+      SELECT ${keys} FROM places ${fittingIn(inOrder)}
     ) SELECT ${columns} FROM ${LAKE_ROWS} SEMI JOIN fitting USING (${keys}) ${inOrder} LIMIT ${limit}`;
   return { parameters, sql };
 }

@@ -60,9 +60,6 @@ export async function distinctIdsOf(look: Look, id: string): Promise<string[]> {
   return [...found];
 }
 
-/** Rows of an answer have more than so many bytes only where the reader cuts them. */
-const MAX_BYTES = 4_500_000;
-
 const NEWEST_FIRST = 'ORDER BY persons.created_us DESC, person_id DESC';
 
 /** SQL of the rows that persons show, from FROM on. */
@@ -93,7 +90,7 @@ export async function newestPersons(
   ];
   const fitting = `, sizes AS MATERIALIZED (
       SELECT person_id, persons.created_us, strlen(properties) AS bytes ${shownRows('persons')}
-    ), fitting AS MATERIALIZED (SELECT person_id FROM sizes AS persons ${fittingIn(NEWEST_FIRST, MAX_BYTES)})`;
+    ), fitting AS MATERIALIZED (SELECT person_id FROM sizes AS persons ${fittingIn(NEWEST_FIRST)})`;
   // Properties are read of the page's persons only: those of all would have to be held.
   const read = await look.rows<PersonRow>({
     files: await look.files('persons'),

@@ -872,6 +872,36 @@ test('a segment that the disk cannot read holds up nobody: it is named, tried ag
   expect(await inbox.segments()).toEqual([]);
 });
 
+test('a segment that could not be read once does not land before an older one of its project that pauses', async () => {
+  const { context, inbox, send } = await world();
+  let isBroken = true;
+  const take: typeof context.lake.take = async (...given) => {
+    if (isBroken) throw new Error('it is in the way');
+    return context.lake.take(...given);
+  };
+  const lander = landerOf({ ...context, lake: { ...context.lake, take } }, inbox);
+  await send([{ event: 'first' }]);
+  for (let second = 0; second < 140; second += 1) {
+    await lander.pass();
+    context.clock.advance(SECOND_MS);
+  }
+  await send([{ event: 'second' }]);
+  const file = join(context.folder, 'inbox', (await inbox.segments())[1]?.name ?? '');
+  renameSync(file, `${file}.moved`);
+  mkdirSync(file);
+  await lander.pass();
+  rmdirSync(file);
+  renameSync(`${file}.moved`, file);
+  isBroken = false;
+  const seen: unknown[][] = [];
+  for (let second = 0; second < 300; second += 1) {
+    context.clock.advance(SECOND_MS);
+    if ((await lander.pass()) > 0) seen.push(await inLake(context, PROJECT, 'event'));
+  }
+  expect(seen[0]).toContain('first');
+  expect(seen.at(-1)).toEqual(['first', 'second']);
+});
+
 /**
  * A lander whose process dies when it takes in the request `bad`, unless it is `mended`. Each process begins anew, as a
  * function on AWS does; `service` is the one that outlives it, if it does.

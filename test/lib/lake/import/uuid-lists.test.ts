@@ -27,6 +27,7 @@ async function world() {
   let lists = new UuidLists(folder);
   return {
     context,
+    own,
     /** Names of the lists that there are. */
     listed: () => readdirSync(own).toSorted(),
     /** All lists are lost. */
@@ -125,6 +126,15 @@ test('a file is looked into only when it may hold an event of the landing', asyn
   expect(await landed([sent(2), sent(3), sent(3, 7)])).toBe(2);
   await expect(landed([sent(1)])).rejects.toThrow(/0 bytes/);
   await expect(landed([sent(1, 7)])).rejects.toThrow(/0 bytes/);
+});
+
+test('lists that are damaged are made anew', async () => {
+  const { context, land: landed, listed, own } = await world();
+  await landed([sent(1), sent(1, 7)]);
+  context.clock.advance(HOUR_MS);
+  await landed([sent(2)]);
+  for (const [n, name] of listed().entries()) truncateSync(join(own, name), n === 0 ? 0 : 20);
+  expect(await landed([sent(1), sent(1, 7), sent(3)])).toBe(1);
 });
 
 test('there are lists of the files of two days that are there, and no others', async () => {

@@ -1,10 +1,16 @@
+import { DAY_MS } from '../../../../lib/basics/units.ts';
+import { folderFiles } from '../../../../lib/ports/files/folder.ts';
 import { toJsonText } from '../../../../lib/ports/table/json-text.ts';
 import { keys } from '../../../../lib/ports/table/keys.ts';
 import { newestEvents } from '../../../../lib/reading/events/store.ts';
 import { cursorOf } from '../../../../lib/reading/row-cursor.ts';
 import { lookFor } from '../../../../lib/reading/waiting.ts';
+import { duckdbReader } from '../../../../lib/warehouse/duckdb-reader.ts';
 import type { Reading } from '../../../../lib/warehouse/reader.ts';
-import { START, testContext } from '../../../support/context.ts';
+import { START, temporaryFolder, testContext } from '../../../support/context.ts';
+import { importRecords } from '../../../support/imports.ts';
+import { onEnd } from '../../../support/on-end.ts';
+import { testService } from '../../../support/service.ts';
 
 /** Files by the seconds of their events; each is so large that it is read by itself. */
 const FILES = [
@@ -69,4 +75,35 @@ test.each([
     cursor = page.next;
   }
   expect(found).toEqual([13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1].map((second) => `u${second}`));
+});
+
+test('a page of events that fill it is read at once, and nothing of older files', async () => {
+  const lake = folderFiles(temporaryFolder());
+  const reader = duckdbReader({ lake });
+  onEnd(() => reader.close());
+  const context = testContext({ lake });
+  const { project } = await testService(context);
+  for (const days of [3, 2, 1]) {
+    const timestamp = new Date(START - days * DAY_MS).toISOString();
+    const properties = { text: 'a'.repeat(60_000) };
+    const records = Array.from({ length: 90 }, (_, n) => ({ event: `e${n}`, distinct_id: 'd', timestamp, properties }));
+    await importRecords(context, project.id, records);
+  }
+  const read: number[] = [];
+  const look = lookFor(
+    {
+      table: context.table,
+      reader: {
+        read: (reading, asker) => {
+          read.push(reading.files.length);
+          return reader.read(reading, asker);
+        },
+      },
+    },
+    { organization: { id: 'o' }, project: { id: project.id } },
+  );
+  // Each file is so large that it is read by itself.
+  const files = (await look.files('events')).map((file) => ({ ...file, rows: 1_000_000 }));
+  const { rows, next } = await newestEvents({ ...look, files: async () => files }, {}, 80);
+  expect([rows.length > 50, typeof next, read]).toEqual([true, 'string', [1]]);
 });
