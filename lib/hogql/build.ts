@@ -20,7 +20,7 @@ import {
   type Type,
   tupleType,
 } from './expression.ts';
-import { checkedTime, namesBoolean, namesNumber } from './patterns.ts';
+import { checkedTime, namesBoolean, namesNumber, timeOf } from './patterns.ts';
 import { refuse } from './refusal.ts';
 import { type LambdaMeasure, measured } from './size.ts';
 
@@ -320,10 +320,18 @@ export function comparable(of: readonly Expression[], what: string): Expression[
   return withClockOf(values, () => values.map((one) => converted(plain(one), type, what)));
 }
 
+/** Whether a text can be read as a value of a type. */
+export function isReadable(text: string, type: Type): boolean {
+  if (type === 'integer' || type === 'float') return namesNumber(text);
+  if (type === 'instant' || type === 'date') return timeOf(text) !== undefined;
+  return type !== 'boolean' || namesBoolean(text);
+}
+
 /** Refuses a constant that is no number or boolean where it is compared with one: no row would be like it. */
 function checkReadable(constant: string | undefined, type: Type, what: string): void {
-  if (constant === undefined) return;
-  const isRead = type === 'float' ? namesNumber(constant) : type === 'boolean' ? namesBoolean(constant) : true;
+  // What is no time is refused where it is read.
+  if (constant === undefined || type === 'instant' || type === 'date') return;
+  const isRead = isReadable(constant, type);
   const kind = type === 'float' ? 'numbers' : 'booleans';
   if (!isRead) refuse(`${what} compares ${kind}, and the text '${beginningOf(constant, 100)}' is none`);
 }

@@ -2,8 +2,10 @@
 import {
   allAs,
   argument,
+  constantText,
   converted,
   integerConstant,
+  isReadable,
   nameOf,
   nothing,
   operation,
@@ -109,6 +111,9 @@ const FUNCTIONS: Readonly<Record<string, FunctionSpec>> = {
   ifNull: exactly(2, firstOf),
   nullIf: exactly(2, (of, name) => {
     const [value, other] = [given(of, 0), given(of, 1)];
+    const text = constantText(other);
+    // A text that the value cannot be makes nothing of it.
+    if (text !== undefined && !isReadable(text, value.type)) return value;
     // The result is the first value as it is, or null.
     return operation('if', [equal([value, other], name), nothing(value.type), value]);
   }),

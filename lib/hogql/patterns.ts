@@ -258,13 +258,16 @@ export const UNIX_TIME = String.raw`(?:[0-9]{9,10}(?:\.[0-9]+)?|[0-9]{13}|[0-9]{
 const UNIX_TIME_ALONE = new RegExp(`^${UNIX_TIME}$`);
 
 /** A constant that is read as a time, as a row may have it: with a zero before a digit that is a month or a day. */
-export function checkedTime(source: string): string {
+export const checkedTime = (source: string): string =>
+  timeOf(source) ??
+  refuse(`'${beginningOf(source, 100)}' names no time; write one as 2026-11-01 or 2026-11-01T10:00:00`);
+
+/** The time that a constant names, as a row may have it; undefined: it names none. */
+export function timeOf(source: string): string | undefined {
   const [, year, month = '', day = '', rest] =
     /^([0-9]{4})-([0-9]{1,2})-([0-9]{1,2})(?![0-9])([^]*)$/.exec(source) ?? [];
   const text = year === undefined ? source : `${year}-${month.padStart(2, '0')}-${day.padStart(2, '0')}${rest}`;
-  return UNIX_TIME_ALONE.test(text) || namesTime(text)
-    ? text
-    : refuse(`'${beginningOf(source, 100)}' names no time; write one as 2026-11-01 or 2026-11-01T10:00:00`);
+  return UNIX_TIME_ALONE.test(text) || namesTime(text) ? text : undefined;
 }
 
 /** The texts that are read as booleans, in any letter case. */

@@ -205,6 +205,13 @@ export const CONSTRUCTS: Readonly<Record<string, readonly Construct[]>> = {
     ["properties.missing ?? 'none'", 'none'],
     ["nullIf(properties.empty, '')", null],
     ["nullIf(properties.count, '41')", '42'],
+    // A text that the value cannot be makes nothing of it.
+    ["nullIf(toFloat(properties.price), '')", 1.5],
+    ["nullIf(toInt(properties.count), 'none')", 42],
+    ["nullIf(toInt(properties.count), '42')", null],
+    ["nullIf(toDateTime(properties.day), '')", time('05T00:00:00.000000')],
+    ["nullIf(toDate(properties.day), '2026-1-5')", null],
+    ["nullIf(toBool(properties.yes), 'maybe')", true],
     ['isNull(properties.missing)', true],
     ['isNotNull(properties.missing)', false],
     ['properties.missing IS NULL', true],
