@@ -245,7 +245,10 @@ export const INSTANT = String.raw`[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[T ](?:[01][0-9]|
 
 const INSTANT_ALONE = new RegExp(`^${INSTANT}$`);
 
-/** Whether a text names a time that there is: JavaScript takes 30 February for a day in March. */
+/**
+ * Whether a text names a time that there is: JavaScript takes 30 February for a day in March. The year 0 passes, which
+ * queries write for what is before all times.
+ */
 export function namesTime(text: string): boolean {
   const day = text.slice(0, 10);
   if (!INSTANT_ALONE.test(text) || day < '0001' || Number.isNaN(Date.parse(day))) return false;

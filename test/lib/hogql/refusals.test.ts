@@ -118,7 +118,7 @@ const CONDITIONS: readonly (readonly [condition: string, text: string])[] = [
     '2026-11',
     '2026-11-1T24:00',
     '2026-11-01 00:00:00 UTC',
-    '0000-01-01',
+    '0000-02-30',
     '-7d',
     '12345678',
     '',
@@ -236,6 +236,14 @@ test.each([
 ] as const)('filters %j', async (filters, text) => {
   await expect(filterCondition(parser, EVENTS_TABLE, filters, 'Batch exports')).rejects.toThrow(text);
 });
+
+test.each(['is_date_exact', 'is_date_before', 'is_date_after'])(
+  'a filter %s takes the year 0, before all times',
+  async (operator) => {
+    const filters = [{ type: 'event', key: 'a', operator, value: '0000-01-01' }];
+    await expect(filterCondition(parser, EVENTS_TABLE, filters, 'Batch exports')).resolves.toBeDefined();
+  },
+);
 
 describe('docs/hogql.md', () => {
   const page = readFileSync(join(import.meta.dirname, '../../../docs/hogql.md'), 'utf8');

@@ -261,6 +261,7 @@ describe('a condition of filters', () => {
         [
           when('is_date_before', '2026-01-01'),
           when('is_date_after', '-1d'),
+          when('is_date_after', '0000-01-01'),
           when('is_date_exact', '2026-01-01T06:00:00+00:00'),
           when('is_date_exact', '2026-01-01 01:00:00'),
           when('is_date_exact', '2026-01-01T06:00Z'),
@@ -268,7 +269,7 @@ describe('a condition of filters', () => {
         events,
         'America/New_York',
       ),
-    ).toEqual([[0], [3], [1], [1], [1]]);
+    ).toEqual([[0], [3], [0, 1, 2, 3], [1], [1], [1]]);
   });
 
   it('reads persons, columns of the event, sessions and expressions', async () => {
