@@ -251,7 +251,7 @@ const INSTANT_ALONE = new RegExp(`^${INSTANT}$`);
  */
 export function namesTime(text: string): boolean {
   const day = text.slice(0, 10);
-  if (!INSTANT_ALONE.test(text) || day < '0001' || Number.isNaN(Date.parse(day))) return false;
+  if (!INSTANT_ALONE.test(text) || Number.isNaN(Date.parse(day))) return false;
   return new Date(day).toISOString().startsWith(day);
 }
 

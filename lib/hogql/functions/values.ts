@@ -11,7 +11,7 @@ import {
   textConstant,
   unified,
 } from '../build.ts';
-import { type Expression, elementType, isList, isTuple, type List, type Type } from '../expression.ts';
+import { type Expression, elementType, isList, isTuple, type List, type Operator, type Type } from '../expression.ts';
 import { namesBoolean } from '../patterns.ts';
 import { refuse } from '../refusal.ts';
 import { heldBy } from '../size.ts';
@@ -27,17 +27,27 @@ export function condition(value: Expression, what: string): Expression {
   return argument(value, 'boolean', what);
 }
 
-/** Whether a text may read as a boolean: it is made of a property, of what is no text, or of a constant that does. */
-function mayBeBoolean(text: Expression): boolean {
+/** What gives the whole of a text that it takes, but for the letter case and spaces around it. */
+const KEEPING: readonly string[] = [
+  'lower',
+  'upper',
+  'trim',
+  'if',
+  'coalesce',
+  'least',
+  'greatest',
+] satisfies Operator[];
+
+/** Whether a text may read as a boolean: it is no column of a table, whole as it is, and no constant that is none. */
+export function mayBeBoolean(text: Expression): boolean {
   const constant = constantText(text);
   if (constant !== undefined) return namesBoolean(constant);
   if ('column' in text) {
     const expression = heldBy(text);
     return expression !== undefined && (expression.type !== 'text' || mayBeBoolean(expression));
   }
-  if (!('operator' in text)) return true;
-  const texts = text.of.filter(({ type }) => type === 'text');
-  return texts.length === 0 || texts.some(mayBeBoolean);
+  if (!('operator' in text) || !KEEPING.includes(text.operator)) return true;
+  return text.of.filter(({ type }) => type === 'text').some(mayBeBoolean);
 }
 
 /** A number without its fraction. */

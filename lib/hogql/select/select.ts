@@ -4,7 +4,7 @@ import { expression, refuseParts, type Scope } from '../check.ts';
 import { clickhouseType } from '../clickhouse-types.ts';
 import { type Clock, withClock } from '../clock.ts';
 import type { Column, Expression, Join, Select, Type, WholeQuery } from '../expression.ts';
-import { condition } from '../functions/values.ts';
+import { condition, mayBeBoolean } from '../functions/values.ts';
 import { refuse, within } from '../refusal.ts';
 import { withPlaces } from '../row-order.ts';
 import { columnOf } from '../size.ts';
@@ -94,7 +94,12 @@ function checkedUnion(syntax: SelectSetQuery, named: Named, whole: Whole, isTop:
   const columns = head.columns.map((column, n): Column => {
     const values = alike.map((one) => one.columns[n] as Column);
     const nullable = values.find(({ clickhouse }) => clickhouse.startsWith('Nullable('));
-    return { ...(nullable ?? (values[0] as Column)), name: column.name, type: types[n] as Type };
+    const chosen = nullable ?? (values[0] as Column);
+    const [type, { name }] = [types[n] as Type, column];
+    if (type !== 'text') return { ...chosen, name, type };
+    // As a condition the column may be what any of the queries gives.
+    const { expression } = [chosen, ...values].find((one) => mayBeBoolean(one.expression)) ?? chosen;
+    return { ...chosen, name, type, expression };
   });
   return { query: { union: alike.map(({ query }) => query), ...limits(syntax) }, columns };
 }

@@ -139,7 +139,7 @@ const CONDITIONS: readonly (readonly [condition: string, text: string])[] = [
   ['NOT lower(distinct_id)', 'NOT takes a boolean, not text'],
   ['event AND true', 'AND takes a boolean, not text'],
   ["or('maybe', true)", "or() takes a boolean, not the text 'maybe'"],
-  ['if(left(event, 1), 1, 2) = 1', 'if() takes a boolean, not text'],
+  ['if(trim(upper(event)), 1, 2) = 1', 'if() takes a boolean, not text'],
   ["arrayCount(x -> coalesce(event, 'on it'), [1]) = 1", 'The lambda of arrayCount() takes a boolean, not text'],
   ["(event = 'a') = 'maybe'", "= compares booleans, and the text 'maybe' is none"],
   ['timestamp = 1', 'compares a time and an integer; convert them to one type'],

@@ -525,6 +525,10 @@ const REFUSED: readonly (readonly [query: string, text: string])[] = [
   ['SELECT event FROM events WHERE {filters}', 'A placeholder has no value'],
   ['SELECT count() FROM events WHERE event', "WHERE takes a boolean, not text; compare it, as in event = 'a'"],
   ['SELECT count() FROM (SELECT lower(event) AS e FROM events) AS a WHERE a.e', 'WHERE takes a boolean, not text'],
+  [
+    'SELECT e FROM (SELECT event AS e FROM events UNION ALL SELECT distinct_id FROM events) AS a WHERE e',
+    'WHERE takes a boolean, not text',
+  ],
   ['SELECT event FROM events GROUP BY event HAVING any(event)', 'HAVING takes a boolean, not text'],
   ['SELECT uniqIf(person_id, event) FROM events', 'uniqIf() takes a boolean, not text'],
   ['WITH a AS (SELECT * FROM a) SELECT 1 FROM a', 'Unknown table a'],
@@ -537,7 +541,9 @@ test.each([
   'SELECT count() FROM (SELECT lower(properties.plan) AS p FROM events) WHERE p',
   'WITH a AS (SELECT any(properties.plan) AS p FROM events GROUP BY event) SELECT count() FROM a WHERE NOT p',
   'SELECT properties.plan FROM events GROUP BY properties.plan HAVING properties.plan AND any(properties.a)',
-])('a property is a condition wherever it comes from: %s', async (query) => {
+  "SELECT e FROM (SELECT 'x' AS e FROM events UNION ALL SELECT toString(event = 'a') FROM events) WHERE e",
+  'SELECT e FROM (SELECT event AS e FROM events UNION ALL SELECT properties.plan FROM events) WHERE e',
+])('what may be a boolean is a condition wherever it comes from: %s', async (query) => {
   await expect(checked(query)).resolves.toBeDefined();
 });
 
