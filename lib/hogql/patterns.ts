@@ -117,7 +117,7 @@ const REPEATS: Measure = {
 
 /** How long a pattern is when its repeats are written out. */
 const WRITTEN_OUT: Measure = {
-  of: (piece) => piece.length,
+  of: (piece) => (piece.startsWith('[') ? lengthOfSet(piece) : piece.length),
   together: sum,
   either: sum,
   repeated: (piece, least, most) => piece * copies(least, most),
@@ -144,10 +144,29 @@ function measured(tokens: readonly RegExpExecArray[], measure: Measure): number 
 /** Whether a piece of a pattern is a place between characters. */
 const isPlace = (piece: string): boolean => /^(?:[\^$]|\\[bBAz])$/.test(piece);
 
+/** The members of a set; a hyphen between two makes a range of them. */
+const membersOf = (set: string): string[] =>
+  [...set.slice(set.startsWith('[^') ? 2 : 1, -1).matchAll(/\\x[0-9a-fA-F]{2}|\\.|[^\\]/gsu)].map(([member]) => member);
+
+/** How long a set is as RE2 holds it: characters of ASCII that follow one another are a range, and as long as one. */
+function lengthOfSet(set: string): number {
+  const members = membersOf(set);
+  const codes = new Set<number>();
+  let others = 0;
+  for (const [n, member] of members.entries()) {
+    if (member === '-' && n > 0 && n < members.length - 1) {
+      const [from = 0, to = 0] = [members[n - 1], members[n + 1]].map((end) => end?.codePointAt(0));
+      for (let code = from; code <= to; code += 1) codes.add(code);
+    } else if (/^(?:[ -~]|\\[^A-Za-z0-9])$/.test(member)) codes.add(member.codePointAt(member.length - 1) ?? 0);
+    else others += member.length;
+  }
+  const ranges = [...codes].filter((code) => !codes.has(code - 1)).length;
+  return set.length - members.join('').length + ranges + others;
+}
+
 /** Ranges must go upward. */
 function checkSet(set: string, fault: (why: string) => never): void {
-  const body = set.slice(set.startsWith('[^') ? 2 : 1, -1);
-  const members = [...body.matchAll(/\\x[0-9a-fA-F]{2}|\\.|[^\\]/gsu)].map(([member]) => member);
+  const members = membersOf(set);
   if (members.length === 0) fault("has an empty set '[]'");
   // A closing bracket that comes first is a member for RE2; it must be escaped.
   if (members[0] === ']') fault("has ']' in a set; write '\\]'");

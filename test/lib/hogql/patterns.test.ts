@@ -29,6 +29,9 @@ const piece = fc.constantFrom(
   '[\\W\\D]',
   '(?i)',
   '[éßσ]',
+  '[abcdefghijklmnopqrstuvwxyz0-9_.+-]',
+  '[acegikmoqsuwyACEGIKMOQSUWY]',
+  '[^!#%(*,.02468:<>@]',
   '^',
   '\\b',
   '|',
@@ -91,6 +94,9 @@ test.each([
   ['repeats beside one another', `a{1000}b{1000}(?:c|d{9}){100}`],
   ['repeats inside one another that come to a thousand', '(?:(?:a{5}b){10,20}){10}'],
   ['a loop around repeats', '(?:a{1000}b)*'],
+  ['many letters of a set that follow one another', '[abcdefghijklmnopqrst]{1000}'],
+  ['a set of an address, as often as repeats may', String.raw`[abcdefghijklmnopqrstuvwxyz0-9_.+\-]{1,1000}`],
+  ['letters of a set that do not follow one another, nearly too often', '(?i)[^acegikmoqsuwy02468]{950}'],
   ['the longest pieces, nearly too often', `(?:${'.'.repeat(20)}){1000}`],
 ])('%s pass', async (_, source) => {
   await expect(runs(checkedPattern(source).pattern)).resolves.toBeDefined();
@@ -102,6 +108,7 @@ test.each([
   ['a{1001}', 'repeats more than 1000 times'],
   ['a{2,1}', "has '{2,1}'"],
   ['a{5,0}', "has '{5,0}'"],
+  ['[!#%(*,.02468:<>@acegik]{1000}', 'is longer than 20000 characters when its repeats are written out'],
   [`(?:${'.'.repeat(21)}){1000}`, 'is longer than 20000 characters when its repeats are written out'],
 ])('%s is refused', (source, words) => {
   expect(() => checkedPattern(source)).toThrow(words);
