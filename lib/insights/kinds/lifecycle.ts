@@ -30,7 +30,10 @@ const LifecycleQuery = z.object({
   kind: z.literal('LifecycleQuery'),
   ...MEMBERS,
   interval: choice(INTERVALS).nullish(),
-  series: z.array(Series).length(1, 'A lifecycle has one series.'),
+  series: z
+    .array(Series)
+    .refine(({ length }) => length === 1, 'A lifecycle has one series.')
+    .meta({ minItems: 1, maxItems: 1 }),
   breakdownFilter: noBreakdown('a lifecycle'),
 });
 type LifecycleQuery = z.output<typeof LifecycleQuery>;

@@ -18,8 +18,13 @@ export const lacking = (what: string, ...harmless: readonly unknown[]) =>
 /** Returns `breakdownFilter` of a kind that lacks breakdowns, by its name in words: it may name nothing. */
 export const noBreakdown = (of: string) => {
   const what = `Breakdowns of ${of} are`;
+  const isEmpty = (list: readonly unknown[]): boolean => list.length === 0;
+  const none = z.array(z.unknown()).refine(isEmpty, `${what} not supported.`).meta({ maxItems: 0 });
   return z
-    .object({ breakdown: lacking(what), breakdowns: z.array(z.unknown()).max(0, `${what} not supported.`).nullish() })
+    .object({
+      breakdown: z.preprocess((sent) => (Array.isArray(sent) && isEmpty(sent) ? null : sent), lacking(what, '')),
+      breakdowns: none.nullish(),
+    })
     .nullish();
 };
 

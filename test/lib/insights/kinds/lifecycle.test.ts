@@ -1,4 +1,5 @@
 import * as fc from 'fast-check';
+import { parse } from '../../../../lib/http/parse.ts';
 import { lifecycle } from '../../../../lib/insights/kinds/lifecycle.ts';
 import { compareText } from '../../../../lib/ports/table/semantics.ts';
 import { histories, intervalOf, intervalsBack, personOf, stateOf } from '../../../support/insight-history.ts';
@@ -16,7 +17,7 @@ interface Result {
 }
 
 const readQuery = (query: Asked['query']) =>
-  lifecycle.schema.parse({ kind: 'LifecycleQuery', series: [{ kind: 'EventsNode', event: '$pageview' }], ...query });
+  parse(lifecycle.schema, { kind: 'LifecycleQuery', series: [{ kind: 'EventsNode', event: '$pageview' }], ...query });
 
 async function resultsOf({ events, persons = [], query, moment = {} }: Asked): Promise<readonly Result[]> {
   const world = await insightWorld({ events, persons }, moment);

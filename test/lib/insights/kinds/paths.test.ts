@@ -236,6 +236,7 @@ describe('paths', () => {
       /Paths of a funnel are not supported/,
     ],
     ['a breakdown', { breakdownFilter: { breakdown: 'plan' } }, /Breakdowns of paths are not supported/],
+    ['breakdowns', { breakdownFilter: { breakdowns: [{ property: 'a' }] } }, /Breakdowns of paths are not supported/],
     ['an unknown type of events', { pathsFilter: { includeEventTypes: ['click'] } }, /"click" is not a valid choice/],
   ])('are refused where they are asked for %s', (_name, query, detail) => {
     const { error } = paths.schema.safeParse({ kind: 'PathsQuery', ...query });

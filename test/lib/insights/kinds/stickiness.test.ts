@@ -1,4 +1,5 @@
 import * as fc from 'fast-check';
+import { parse } from '../../../../lib/http/parse.ts';
 import { stickiness } from '../../../../lib/insights/kinds/stickiness.ts';
 import { compareText } from '../../../../lib/ports/table/semantics.ts';
 import { histories, intervalOf, intervalsBack, personOf } from '../../../support/insight-history.ts';
@@ -19,7 +20,7 @@ interface Result {
 }
 
 const readQuery = (query: Asked['query']) =>
-  stickiness.schema.parse({ kind: 'StickinessQuery', series: [{ kind: 'EventsNode', event: '$pageview' }], ...query });
+  parse(stickiness.schema, { kind: 'StickinessQuery', series: [{ kind: 'EventsNode', event: '$pageview' }], ...query });
 
 async function resultsOf({ events, persons = [], query, moment = {} }: Asked): Promise<readonly Result[]> {
   const world = await insightWorld({ events, persons }, moment);
@@ -122,9 +123,18 @@ describe('a stickiness query', () => {
     [{ series: [{ kind: 'EventsNode', event: 'a', math: 'unique_group' }] }, /Stickiness counts persons only/],
     [{ samplingFactor: 0.5 }, /Sampling is not supported/],
     [{ breakdownFilter: { breakdown: 'plan' } }, /Breakdowns of a stickiness are not supported/],
+    [{ breakdownFilter: { breakdown: ['plan'] } }, /Breakdowns of a stickiness are not supported/],
+    [{ breakdownFilter: { breakdowns: [{ property: 'a' }] } }, /Breakdowns of a stickiness are not supported/],
   ])('refuses %j by its name', async (query, message) => {
     await expect(resultsOf({ events: EVENTS, query })).rejects.toThrow(message);
   });
+
+  it.each([{}, { breakdown: '' }, { breakdown: [] }, { breakdown: null, breakdowns: [] }, null])(
+    'takes a breakdown by nothing: %j',
+    (breakdownFilter) => {
+      expect(readQuery({ breakdownFilter })).toMatchObject({ kind: 'StickinessQuery' });
+    },
+  );
 
   it('tells who did it in so many intervals', async () => {
     const world = await insightWorld({ events: EVENTS, persons: PERSONS });
