@@ -94,7 +94,7 @@ function checkedUnion(syntax: SelectSetQuery, named: Named, whole: Whole, isTop:
   const columns = head.columns.map((column, n): Column => {
     const values = alike.map((one) => one.columns[n] as Column);
     const nullable = values.find(({ clickhouse }) => clickhouse.startsWith('Nullable('));
-    const chosen = nullable ?? (values[0] as Column);
+    const chosen = nullable ?? values[0] ?? column;
     const [type, { name }] = [types[n] as Type, column];
     if (type !== 'text') return { ...chosen, name, type };
     // As a condition the column may be what any of the queries gives.

@@ -15,10 +15,11 @@ export const lacking = (what: string, ...harmless: readonly unknown[]) =>
     })
     .optional();
 
+const isEmpty = (list: readonly unknown[]): boolean => list.length === 0;
+
 /** Returns `breakdownFilter` of a kind that lacks breakdowns, by its name in words: it may name nothing. */
 export const noBreakdown = (of: string) => {
   const what = `Breakdowns of ${of} are`;
-  const isEmpty = (list: readonly unknown[]): boolean => list.length === 0;
   const none = z.array(z.unknown()).refine(isEmpty, `${what} not supported.`).meta({ maxItems: 0 });
   return z
     .object({
