@@ -473,9 +473,7 @@ describe('an inbox in a folder', () => {
     await expect(other.read(first)).rejects.toThrow(SegmentUnreadable);
     await expect(other.read(first)).rejects.toThrow('The disk of the service gives errors: it must be checked.');
     expect(await other.read(second)).toMatchObject({ requests: [{ id: 'b' }] });
-    expect(await damagedSegments(folder)).toEqual([
-      { path: first, problem: 'it cannot be read: The disk of the service gives errors: it must be checked.' },
-    ]);
+    expect(await damagedSegments(folder)).toEqual([{ path: first, problem: 'the disk cannot read it' }]);
     // Of too many open files none is at fault.
     Object.assign(bad, { code: 'EMFILE' });
     await expect(other.read(first)).rejects.toThrow(bad);

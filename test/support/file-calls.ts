@@ -2,6 +2,7 @@
 import files, { type FileHandle } from 'node:fs/promises';
 import { syncBuiltinESMExports } from 'node:module';
 import { relative } from 'node:path';
+import { onEnd } from './on-end.ts';
 
 interface FileCalls {
   /** Stops the watching. */
@@ -44,11 +45,14 @@ export async function watchFileCalls(
   const names = 'copyFile link lstat mkdir open readdir readFile realpath rename rm rmdir stat unlink writeFile';
   for (const name of names.split(' ')) watch(files, name);
   syncBuiltinESMExports();
+  const stop = (): void => {
+    for (const restore of undo.splice(0).toReversed()) restore();
+    syncBuiltinESMExports();
+  };
+  // The file system is that of the whole process: a test that fails before it stops must not fail those of other files.
+  onEnd(stop);
   return {
-    stop: () => {
-      for (const restore of undo.splice(0).toReversed()) restore();
-      syncBuiltinESMExports();
-    },
+    stop,
     // A file that was closed has no number.
     stillOpen: () => [...opened.keys()].filter(({ fd }) => fd !== -1).length,
   };
