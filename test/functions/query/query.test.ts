@@ -96,7 +96,7 @@ test('each form of refresh does what PostHog says', async () => {
 
 const SEEN = [{ kind: 'EventsNode', event: 'seen' }];
 test.each([
-  { kind: 'HogQLQuery', query: 'SELECT count() + 1, event AS name FROM events GROUP BY event' },
+  { kind: 'HogQLQuery', query: 'SELECT count() + 1, event AS name FROM events GROUP BY event ORDER BY event' },
   { kind: 'HogQLMetadata', language: 'hogQL', query: COUNT },
   { kind: 'TrendsQuery', series: SEEN, interval: 'week' },
   { kind: 'TrendsQuery', series: SEEN, interval: 'hour' },
@@ -105,7 +105,7 @@ test.each([
   { kind: 'StickinessQuery', series: SEEN },
   { kind: 'LifecycleQuery', series: SEEN },
   { kind: 'PathsQuery', pathsFilter: { includeEventTypes: ['custom_event'] } },
-  { kind: 'EventsQuery', select: ['event', 'distinct_id'] },
+  { kind: 'EventsQuery', select: ['event', 'distinct_id'], orderBy: ['event', 'distinct_id'] },
 ])('the run of a $kind answers what its caller is answered who waits', async (query) => {
   const { ask, ran } = await world();
   const waited = await ask({ query, refresh: 'force_blocking' });
