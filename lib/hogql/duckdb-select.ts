@@ -1,12 +1,20 @@
 /** A whole SELECT as SQL of DuckDB. */
 import { DUCKDB } from './duckdb.ts';
 import type { WholeQuery } from './expression.ts';
-import { ALIKE, both, filtered, plain, present, summed, summedOver, WINDOWS_ALIKE } from './print-aggregates.ts';
+import {
+  ALIKE,
+  both,
+  filtered,
+  firstBy,
+  plain,
+  present,
+  summed,
+  summedOver,
+  WINDOWS_ALIKE,
+} from './print-aggregates.ts';
 import { printSelect, type RelationOf, type SelectDialect } from './print-select.ts';
 
-/** The first elements of a list, so many; undefined: all. */
-const firstOf = (list: string, count: number | undefined): string =>
-  count === undefined ? list : `list_slice(${list}, 1, ${count})`;
+const firstOf = firstBy('list_slice');
 
 const SELECT: SelectDialect = {
   dialect: DUCKDB,

@@ -15,6 +15,12 @@ export const both = (filter: string, more: string): string => (filter === '' ? m
 /** Returns the condition that none of these is null. */
 export const present = (of: readonly string[]): string => of.map((one) => `${one} IS NOT NULL`).join(' AND ');
 
+/** Returns what writes the first elements of a list, so many, by a function of a list, a place and a number; undefined: all. */
+export const firstBy =
+  (slice: string) =>
+  (list: string, count: number | undefined): string =>
+    count === undefined ? list : `${slice}(${list}, 1, ${count})`;
+
 /** Returns the aggregate that has this name in SQL. */
 export const plain =
   (name: string): PrintedAggregate =>

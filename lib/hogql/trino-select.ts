@@ -1,6 +1,16 @@
 /** A whole SELECT as SQL of Trino. The values are those that DuckDB gives, but for what docs/hogql.md names. */
 import { elementType, isList, isTuple, partTypes, type Tuple, type Type, type WholeQuery } from './expression.ts';
-import { ALIKE, both, filtered, plain, present, summed, summedOver, WINDOWS_ALIKE } from './print-aggregates.ts';
+import {
+  ALIKE,
+  both,
+  filtered,
+  firstBy,
+  plain,
+  present,
+  summed,
+  summedOver,
+  WINDOWS_ALIKE,
+} from './print-aggregates.ts';
 import { type PrintedAggregate, printSelect, type RelationOf, type SelectDialect } from './print-select.ts';
 import { TRINO } from './trino.ts';
 
@@ -21,9 +31,7 @@ function quantileOf(values: string, at: number): string {
   return `element_at(transform(ARRAY[${values}], v -> CASE WHEN cardinality(v) > 0 THEN ${between} END), 1)`;
 }
 
-/** The first elements of a list, so many; undefined: all. */
-const firstOf = (list: string, count: number | undefined): string =>
-  count === undefined ? list : `slice(${list}, 1, ${count})`;
+const firstOf = firstBy('slice');
 
 const SELECT: SelectDialect = {
   dialect: TRINO,
