@@ -48,7 +48,7 @@ const LAKE = 'lake/';
 const INBOX = 'inbox/';
 
 /** Damaged files of the inbox that the service has set aside. */
-const SET_ASIDE = 'inbox/damaged/';
+const SET_ASIDE = `${INBOX}damaged/`;
 
 /** The lock on the database is waited for so long. */
 const LOCK_TIMEOUT_MS = 30 * SECOND_MS;

@@ -84,6 +84,7 @@ function openDatabase(
   try {
     table = sqliteTable(databaseIn(folder), { clock });
     upgradeDataDirectory(folder, { alone: isClaimed ? (work) => work() : (work) => whileClaimed(folder, work), log });
+    // Upgrades write past the table.
     markLog(databaseIn(folder));
     return table;
   } catch (error) {

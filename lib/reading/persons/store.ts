@@ -88,9 +88,14 @@ export async function newestPersons(
       ? []
       : [`(created_us, person_id) < (${given('place0', place[0] ?? '')}::BIGINT, ${given('place1', place[1] ?? '')})`]),
   ];
-  const fitting = `, sizes AS MATERIALIZED (
+  const whole = { fitting: '', shown: 'persons' };
+  const cut = {
+    fitting: `, sizes AS MATERIALIZED (
       SELECT person_id, persons.created_us, strlen(properties) AS bytes ${shownRows('persons')}
-    ), fitting AS MATERIALIZED (SELECT person_id FROM sizes AS persons ${fittingIn(NEWEST_FIRST)})`;
+    ), fitting AS MATERIALIZED (SELECT person_id FROM sizes AS persons ${fittingIn(NEWEST_FIRST)})`,
+    shown: '(FROM persons SEMI JOIN fitting USING (person_id)) AS persons',
+  };
+  const { fitting, shown } = limit < MOST_SORTED_WHOLE ? whole : cut;
   // Properties are read of the page's persons only: those of all would have to be held.
   const read = await look.rows<PersonRow>({
     files: await look.files('persons'),
@@ -108,10 +113,10 @@ export async function newestPersons(
         FROM states GROUP BY person_id HAVING ${['true', ...persons].join(' AND ')}
         ORDER BY created_us DESC, person_id DESC LIMIT ${limit + 1} OFFSET ${asked.offset ?? 0}
       )
-      ${limit < MOST_SORTED_WHOLE ? '' : fitting}
+      ${fitting}
       SELECT person_id, persons.distinct_ids, properties, coalesce(is_identified, false) AS is_identified, persons.created_us::VARCHAR AS created,
         version::VARCHAR AS version
-      ${shownRows(limit < MOST_SORTED_WHOLE ? 'persons' : '(FROM persons SEMI JOIN fitting USING (person_id)) AS persons')}
+      ${shownRows(shown)}
       ${NEWEST_FIRST}`,
   });
   const rows = read.rows.slice(0, limit);
